@@ -31,7 +31,7 @@ class Case:
         return self.inline.packages[0]
 
     @property
-    def ground(self) -> str:
+    def folder(self) -> str:
         """Its requirements as a folder name. Cases with the same requirements share locks and environments."""
         rest = sorted(requirement.replace(" ", "") for requirement in self.inline.requirements[1:])
         until = [self.inline.until] if self.inline.until else []

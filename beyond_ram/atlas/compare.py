@@ -15,7 +15,7 @@ from ..stacks.differences import pins
 from ..stacks.locks import text_of
 from ..text import first_of, in_columns
 from . import tables
-from .tables import Line, strength
+from .tables import AtlasLine, strength
 
 NEWEST = "newest"
 _MOST_MOVED, _MOST_NAMED = 3, 20
@@ -31,7 +31,7 @@ class Change:
     after: str
     ran: Sequence[str]
     """The releases that the atlas has run, oldest first."""
-    cases: Mapping[str, Sequence[Line]]
+    cases: Mapping[str, Sequence[AtlasLine]]
     """By case that has some, the confirmed steps between the versions, or around one of them, oldest first."""
     unchanged: Sequence[str]
     """Cases that ran with several releases between the versions, and have no step."""
@@ -52,7 +52,7 @@ class Change:
     def largest(self) -> float:
         return max([strength(step) for steps in self.cases.values() for step in steps], default=-1.0)
 
-    def is_inside(self, step: Line) -> bool:
+    def is_inside(self, step: AtlasLine) -> bool:
         """Whether both versions of a step lie between the two."""
         low, high = self.bounds
         return all(low <= Version(step[f"{side}_version"]) <= high for side in ("from", "to"))
@@ -85,10 +85,10 @@ def compare(before: str, after: str, folder: Path) -> LockComparison:
 
 
 def changes(
-    old: Mapping[str, str], new: Mapping[str, str], cells: Sequence[Line], steps: Sequence[Line]
+    old: Mapping[str, str], new: Mapping[str, str], cells: Sequence[AtlasLine], steps: Sequence[AtlasLine]
 ) -> list[Change]:
     """The libraries of the atlas that the two locks pin in different versions."""
-    run: dict[str, list[Line]] = {}
+    run: dict[str, list[AtlasLine]] = {}
     for cell in _completed(cells):
         run.setdefault(cell["library"], []).append(cell)
     every = [
@@ -99,13 +99,13 @@ def changes(
     return sorted(every, key=lambda one: (-one.largest, not one.unchanged, one.library))
 
 
-def _completed(cells: Sequence[Line]) -> list[Line]:
+def _completed(cells: Sequence[AtlasLine]) -> list[AtlasLine]:
     """The cells of releases that have run, oldest first."""
     completed = [cell for cell in cells if cell["date"] and cell["outcome"] == "completed"]
     return sorted(completed, key=lambda cell: Version(cell["version"]))
 
 
-def _change(library: str, before: str, after: str, cells: Sequence[Line], steps: Sequence[Line]) -> Change:
+def _change(library: str, before: str, after: str, cells: Sequence[AtlasLine], steps: Sequence[AtlasLine]) -> Change:
     low, high = sorted(map(Version, (before, after)))
     between = [one for one in steps if Version(one["from_version"]) < high and Version(one["to_version"]) > low]
     between.sort(key=lambda step: (Version(step["from_version"]), Version(step["to_version"])))
@@ -118,7 +118,7 @@ def _change(library: str, before: str, after: str, cells: Sequence[Line], steps:
     return Change(library, before, after, ran, cases, several)
 
 
-def _pins(lock: str, cells: Sequence[Line]) -> dict[str, str]:
+def _pins(lock: str, cells: Sequence[AtlasLine]) -> dict[str, str]:
     """The versions of a lock. For `newest`, the newest release of each library that the atlas has run."""
     if lock == NEWEST:
         return {cell["library"]: cell["version"] for cell in _completed(cells)}
@@ -170,7 +170,7 @@ def _case(change: Change, case: str) -> Iterator[str]:
             yield f"      also changed: {first_of(moved.split(', '), _MOST_MOVED)}"
 
 
-def _values(step: Line) -> str:
+def _values(step: AtlasLine) -> str:
     """Both values of a step. Of an answer, the start of its hash."""
     values = [str(step[f"{side}_value"]) for side in ("from", "to")]
     if step["metric"] not in (OUTCOME, ANSWER):
@@ -178,7 +178,7 @@ def _values(step: Line) -> str:
     return " → ".join(map(shortened, values))
 
 
-def _times(step: Line) -> str:
+def _times(step: AtlasLine) -> str:
     """The ratio of a step with its interval."""
     ratio, low, high = (float(step[name] or "nan") for name in ("ratio", "low", "high"))
     return f"{ratio:.3g} times ({low:.3g} to {high:.3g})" if step["ratio"] else ""

@@ -55,16 +55,16 @@ class Atlas:
         """
         ends_at, releases_of = time.monotonic() + self.budget_s, functools.cache(self._releases)
         existing = [(one.library, one.name) for one in every]
-        for ground, group in groupby(sorted(cases, key=lambda case: case.ground), key=lambda case: case.ground):
+        for folder, group in groupby(sorted(cases, key=lambda case: case.folder), key=lambda case: case.folder):
             for case in group:
                 if self.out_of_budget:
                     return
                 if releases := releases_of(case.library):
                     try:
-                        self._make(case, releases, self.out / ground, ends_at, existing)
+                        self._make(case, releases, self.out / folder, ends_at, existing)
                     except (StackError, MeasuringError, OtherQuestionError, DamagedError) as error:
                         self.trouble.append(f"{case.name}: {error}")
-            for environment in (self.out / ground / "stacks").glob(f"{case.library}-*"):
+            for environment in (self.out / folder / "stacks").glob(f"{case.library}-*"):
                 remove(environment)
 
     def _releases(self, library: str) -> list[Release]:
@@ -75,13 +75,13 @@ class Atlas:
             return []
 
     def _make(
-        self, case: Case, releases: list[Release], ground: Path, ends_at: float, existing: list[tuple[str, str]]
+        self, case: Case, releases: list[Release], folder: Path, ends_at: float, existing: list[tuple[str, str]]
     ) -> None:
         question = {"command": "atlas", "script_sha256": sha256(case.script.read_bytes()).hexdigest()}
-        with opened(ground / "campaigns" / case.name, question, _SEED) as campaign:
+        with opened(folder / "campaigns" / case.name, question, _SEED) as campaign:
             campaign.show, before = self.show, len(campaign.runs)
             ladder = Ladder(case.script, (), case.inline, Range(case.library, releases, []), (), campaign,
-                            TIMEOUT_S, out=ground)  # fmt: skip
+                            TIMEOUT_S, out=folder)  # fmt: skip
             versions, campaign.once = ladder.releases.versions, ladder.run
             search = Search(case.name, versions, *searched(NUMBERS), _SEED, doubted=versions, most=_MOST,
                             ends_too=False)  # fmt: skip
@@ -101,7 +101,7 @@ class Atlas:
                 tables.replace_lines(self.out / tables.STEPS, steps, tables.STEP_COLUMNS, others)
 
 
-def _steps(result: Searched) -> Iterator[tables.Line]:
+def _steps(result: Searched) -> Iterator[tables.AtlasLine]:
     for step in result.steps:
         line, sides = step.line, {"from": step.interval.first, "to": step.interval.second}
         dates = {f"{name}_date": result.ladder.releases.release(version).date for name, version in sides.items()}
@@ -109,12 +109,12 @@ def _steps(result: Searched) -> Iterator[tables.Line]:
         yield line | {"size": tables.strength(line), "measured": name_of(step.interval.metric)}
 
 
-def _cells(result: Searched) -> Iterator[tables.Line]:
+def _cells(result: Searched) -> Iterator[tables.AtlasLine]:
     """A line per release."""
     skipped = result.search.skipped
     for version in result.search.sides:
         runs = [] if version in skipped else result.runs.get(version, [])
-        line: tables.Line = {"version": version, "runs": len(runs), "outcome": "not run"}
+        line: tables.AtlasLine = {"version": version, "runs": len(runs), "outcome": "not run"}
         if version in skipped:
             line |= {"outcome": "cannot be installed", "reason": skipped[version]}
         if runs:

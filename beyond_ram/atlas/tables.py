@@ -19,7 +19,7 @@ CELL_COLUMNS = ["library", "case", "title", "version", "date", "outcome", "reaso
                 *NUMBERS, "moved"]  # fmt: skip
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
                 "to_value", "ratio", "low", "high", "n", "moved", "size", "measured"]  # fmt: skip
-Line = dict[str, Any]
+AtlasLine = dict[str, Any]
 
 
 def strength(line: Mapping[str, Any]) -> float:
@@ -31,11 +31,11 @@ def strength(line: Mapping[str, Any]) -> float:
 
 
 def replace_lines(
-    path: Path, lines: Sequence[Line], columns: Sequence[str], existing: Iterable[tuple[str, str]]
+    path: Path, lines: Sequence[AtlasLine], columns: Sequence[str], existing: Iterable[tuple[str, str]]
 ) -> None:
     """Replace the lines of the same cases in a table. Lines of cases that no longer exist are removed."""
-    new, kept = {_key(line) for line in lines}, {*existing}
-    old = [line for line in read(path) if _key(line) in kept and _key(line) not in new]
+    new, cases = {_key(line) for line in lines}, {*existing}
+    old = [line for line in read(path) if _key(line) in cases and _key(line) not in new]
     every = sorted([*old, *lines], key=_key)
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -54,13 +54,13 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def read(path: Path) -> list[Line]:
+def read(path: Path) -> list[AtlasLine]:
     """The lines of a table; empty without a file. Raises ValueError if the file is another table."""
     if not path.is_file():
         return []
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            lines: list[Line] = list(csv.DictReader(file))
+            lines: list[AtlasLine] = list(csv.DictReader(file))
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}: not UTF-8, at byte {error.start}; delete it, and `beyond-ram atlas` makes it"

@@ -86,10 +86,10 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     times = f"in {runs} runs of at most {slowest}" if runs > 1 else f"in one run of {slowest}"
     lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB {times}{killed}; {len(limits['probes'])} runs"]
     lines.append(_cache_line(limits))
-    if kept := limits.get("speed_kept_at_bytes"):
+    if fast := limits.get("speed_kept_at_bytes"):
         pairs = len(limits["speed_probes"])
         lines.append(
-            f"keeps {percent(limits['speed_share'])} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs"
+            f"keeps {percent(limits['speed_share'])} of its speed at {fast / MB:,.1f} MB, {pairs} pairs of runs"
         )
     elif limits.get("speed_share"):
         why_not = limits.get("speed_not_run") or "not shown at any limit that was tried"

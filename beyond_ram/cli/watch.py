@@ -126,8 +126,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--wait goes with --slurm: it waits for the job to start")
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
-    kept = arguments.out is not None
-    if kept and _is_file(arguments.out):
+    stays = arguments.out is not None
+    if stays and _is_file(arguments.out):
         raise ValueError(f"--out {arguments.out}: a file, and has to be a folder; name another")
     if arguments.html:
         _check_page(arguments.html, arguments.out)
@@ -153,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
             _print_summary(record)
     if arguments.json and not _write_json(record, arguments):
         status = status or 1
-    if arguments.html and not _page(arguments.html, folder, kept=kept):
+    if arguments.html and not _page(arguments.html, folder, stays=stays):
         return status or 1
     return status
 
@@ -271,20 +271,20 @@ def _on_terminal() -> bool:
     return False
 
 
-def _page(page: Path, folder: Path, *, kept: bool) -> bool:
-    """Write the page of the run, and remove the folder of a run that is not kept. Returns whether that succeeded; else
-    it prints one line with the reason, and the folder stays."""
+def _page(page: Path, folder: Path, *, stays: bool) -> bool:
+    """Write the page of the run, and remove the folder unless it `stays`. Returns whether that succeeded; else it
+    prints one line with the reason, and the folder stays."""
     try:
         from .. import run_page
 
-        run_page.write(page, {"The run": run_page.RunFolder.read(folder)}, kept=kept)
+        run_page.write(page, {"The run": run_page.RunFolder.read(folder)}, kept=stays)
     except Exception as error:
         from ..watch.missing import one_line, printable
 
         parts = (f"no page {page}: {one_line(error)}", f"the run is in {folder}")
         print(f"beyond-ram: {'; '.join(printable(mask_secrets.in_text(part)) for part in parts)}", file=sys.stderr)
         return False
-    if not kept:
+    if not stays:
         shutil.rmtree(folder, ignore_errors=True)
     return True
 

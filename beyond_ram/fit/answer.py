@@ -15,11 +15,11 @@ from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import in_columns
 from ..units import duration, short_size
 from ..watch import LimitError
-from . import design
-from .design import DesignPoint
+from . import small_runs
 from .factors import FactorPlan, Setting
 from .model import FitReading, Model, Prediction, measured
 from .runs import NUMBERS, BudgetError, FitRun, FitRuns, RunError, once
+from .small_runs import DesignPoint
 
 WORDS = {True: "yes", False: "no", None: "unsure"}
 """Of `fits`, for the text."""
@@ -171,7 +171,7 @@ def answer(runs: FitRuns, memory_bytes: int, largest: int | None) -> Answer:
     full size are repeated too, while an interval is too wide to answer or spans a factor of two.
     """
     sizes = _sizes(runs, largest) if runs.plan.growth else []
-    for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
+    for number, point in enumerate(points := small_runs.points(runs.plan.varied, sizes), 1):
         _check_time(runs, points)
         runs.get(point, f"run {number} of {len(points)}")
     result, confirmation = _answer(runs, memory_bytes), None
@@ -226,19 +226,19 @@ def _confirm(before: Answer, runs: FitRuns, unseen: DesignPoint) -> Confirmation
 def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[DesignPoint]]:
     """The missing runs of the design, which may have a larger size, then repeats of all."""
     for round_number in range(_ROUNDS):
-        points = [replace(one, repeat=one.repeat + round_number) for one in design.points(runs.plan.varied, sizes)]
+        points = [replace(one, repeat=one.repeat + round_number) for one in small_runs.points(runs.plan.varied, sizes)]
         yield [point for point in points if point not in runs.done]
 
 
 def _sizes(runs: FitRuns, largest: int | None) -> list[int]:
     """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory."""
     assert runs.plan.growth
-    at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
+    at_base, every = small_runs.base(runs.plan.varied), runs.plan.growth.sizes
     for place, size in enumerate(every, 1):
         run = runs.get(DesignPoint(at_base, size), f"size {place}")
         sizes, following = every[:place], every[place : place + 2]
         # No run takes more than twice as long, and keeps more than twice as much, with twice the input.
-        expected_s = 2 * run.wall_s * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
+        expected_s = 2 * run.wall_s * (len(small_runs.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
         out_of_time = place >= _LEAST_SIZES and expected_s > runs.left_s
         # One more size is left for the run that the model has not seen.
         is_largest = largest and (not following or following[-1] > largest)

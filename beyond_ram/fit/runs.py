@@ -17,8 +17,8 @@ from ..run_record import RunRecord
 from ..text import last_line
 from ..units import duration
 from ..watch import LimitError, WatchOptions, watch, write_record
-from .design import DesignPoint
 from .factors import FactorPlan
+from .small_runs import DesignPoint
 
 OUTPUT, ERRORS = "output.txt", "errors.txt"
 NUMBERS = ("kept_bytes", "mapped_bytes", "seconds", "free_bytes")

@@ -146,11 +146,11 @@ class LimitPolicy:
             if not free["completed_work"]:
                 self.search["speed_not_run"] = f"a run without a limit failed: {free['reason']}"
                 return None
-            kept = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
-            lead += 1 if kept else -1
+            is_fast = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
+            lead += 1 if is_fast else -1
             self.search["speed_probes"].append(
                 {"limit_bytes": limit, "without_limit_s": free["work_s"], "at_limit_s": limited["work_s"],
-                 "outcome": limited["outcome"], "waited_s": limited["waited_s"], "kept": kept}
+                 "outcome": limited["outcome"], "waited_s": limited["waited_s"], "kept": is_fast}
             )  # fmt: skip
             if abs(lead) == _LEAD:
                 return lead > 0
@@ -173,14 +173,14 @@ def largest_too_small(limits: Mapping[str, Any]) -> int | None:
     return max(filter(None, map(limits.get, ENDED_AT.values())), default=None)
 
 
-def _next_speed_limit(slowed: int | None, kept: int | None, most: int) -> int | None:
+def _next_speed_limit(slowed: int | None, fast: int | None, most: int) -> int | None:
     """The next limit to try in bytes; None if the search is finished."""
     if slowed is None:
         return None
-    if kept is None:
+    if fast is None:
         # With all the memory that it ever used, the work waits for nothing. A larger limit would only fit noise.
         return max(most, round(slowed * _UP)) if slowed < most * _UP else None
-    return round(math.sqrt(slowed * kept)) if kept > slowed * (1 + TOLERANCE) else None
+    return round(math.sqrt(slowed * fast)) if fast > slowed * (1 + TOLERANCE) else None
 
 
 def next_limit(too_small: int | None, completed: int | None, tried: int) -> int | None:

@@ -174,10 +174,10 @@ class _Following:
             due = now + min(measuring.interval_s(), _EMPTY_S)
 
     def _is_over(self, empty_for_s: float) -> bool:
-        if "pids" in self.target.asked:
+        if "pids" in self.target.named:
             return True
         folder = self.target.group[0] if self.target.group else None
-        most_s = _STEPS_APART_S if "slurm_job" in self.target.asked else _EMPTY_S
+        most_s = _STEPS_APART_S if "slurm_job" in self.target.named else _EMPTY_S
         return folder is None or not folder.is_dir() or empty_for_s > most_s
 
     def _attached(self, content: RunRecord, count: int, age_s: float) -> AttachedEntry:
@@ -189,7 +189,7 @@ class _Following:
         # For processes that the record does not name, no earlier peak is known.
         all_named = all(pid in since for pid, mark in marks if mark)
         return {
-            "to": self.target.asked,
+            "to": self.target.named,
             "name": printable(self.target.name),
             "processes": count,
             "running_s": round(age_s, 2),

@@ -170,8 +170,8 @@ class Log:
             finite = {
                 key: value for key, value in event.items() if not isinstance(value, float) or math.isfinite(value)
             }
-            kept = {key: value for key, value in finite.items() if not isinstance(value, list | dict)}
-            return kept, json.dumps(kept, allow_nan=False) + "\n"
+            plain = {key: value for key, value in finite.items() if not isinstance(value, list | dict)}
+            return plain, json.dumps(plain, allow_nan=False) + "\n"
 
     def order(self) -> None:
         """Sort the lines by time if events of several processes arrived out of order."""

@@ -46,11 +46,11 @@ class Mounts:
     def close(self) -> None:
         os.close(self._file)
 
-    def moved(self) -> bool:
+    def changed(self) -> bool:
         """Whether a mount has changed since the last call."""
-        if moved := bool(self._changed.poll(0)):
+        if changed := bool(self._changed.poll(0)):
             self._points = self._read()
-        return moved
+        return changed
 
     def look(self, pids: Collection[int]) -> None:
         """Look for those over the processes of the tree."""

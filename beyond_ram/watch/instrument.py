@@ -14,11 +14,11 @@ from ..run_files import RUN_FILES
 from ..run_record import ProcessEntry
 from . import events, machine, timeline, trend
 from .delivery import Delivery
-from .live import LiveLine
 from .missing import printable
 from .outfile import OutFile
 from .recorder import Recorder
 from .sampler import Counting, Sampler
+from .terminal_line import LiveLine
 from .tree import Tree
 
 

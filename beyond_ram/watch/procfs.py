@@ -255,12 +255,12 @@ def lives(pid: int) -> bool:
 
 def ancestors(pid: int) -> set[int]:
     """A process and all above it, as far as they are readable."""
-    found: set[int] = set()
-    while pid > 0 and pid not in found:
-        found.add(pid)
+    ancestry: set[int] = set()
+    while pid > 0 and pid not in ancestry:
+        ancestry.add(pid)
         stat = read(pid, "stat")
         pid = int(stat_fields(stat)[1]) if stat else 0
-    return found
+    return ancestry
 
 
 def same_memory(pid: int, other: int) -> bool:

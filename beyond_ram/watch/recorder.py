@@ -61,12 +61,12 @@ class Recorder:
     def _halve(self) -> None:
         lines = csv.reader(line.decode() for line in io.BytesIO(self.file.content()))  # names contain no line break
         # One buffer, freed as a whole: thousands of small ones fragment the memory of a long run.
-        joined, kept = bytearray(_text(next(lines)).encode()), 0
+        joined, count = bytearray(_text(next(lines)).encode()), 0
         for row in _pairs(lines):
             joined += _text(row).encode()
-            kept += 1
+            count += 1
         self.file.replace(joined)
-        self.lines = kept
+        self.lines = count
         self.per_line *= 2
 
 

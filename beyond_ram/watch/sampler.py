@@ -316,7 +316,7 @@ class Sampler:
             # changes nothing else. A process that ends before it is listed shows in the faults of its parent.
             if self.sharing and living:
                 listed, self._noted_listing = self.tree.listings != self._noted_listing, self.tree.listings
-                if self.sharing.look() or self.tree.moved or listed or self.sharing.shares:
+                if self.sharing.look() or self.tree.changed or listed or self.sharing.shares:
                     self.sharing.note(self._sharing_sample(self.sharing, living))
         self._note_unread(step)
         return new
@@ -485,10 +485,10 @@ class Sampler:
         If a second process maps a page between the two readings, the page counts whole in the first process and half in
         the second. The error of the sum is at most the change of memory.
         """
-        moved = 0
+        change_bytes = 0
         for process in living:
             now = self.reader.memory(process.pid)
             if now is None or process.last is None:
                 return False
-            moved += abs(now.rss_bytes - process.last.rss_bytes)
-        return moved <= max(_STILL_BYTES, _STILL_SHARE * sum(p.last.rss_bytes for p in living if p.last))
+            change_bytes += abs(now.rss_bytes - process.last.rss_bytes)
+        return change_bytes <= max(_STILL_BYTES, _STILL_SHARE * sum(p.last.rss_bytes for p in living if p.last))

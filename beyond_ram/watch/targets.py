@@ -34,7 +34,7 @@ class _NoTargetError(ValueError):
 class Target:
     """A target with its name, and a function that lists its process ids."""
 
-    asked: dict[str, object]
+    named: dict[str, object]
     name: str
     listed: Callable[[Iterable[int]], list[int]]
     """Its argument: the ids of known processes of the target that still run."""
@@ -154,7 +154,7 @@ def _group_of_job(job: str) -> Path | None:
     return None
 
 
-def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
+def of_folder(named: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
     """All processes of the group in a folder. Raises ValueError if it is empty."""
     ours = os.getpid()
 
@@ -166,7 +166,7 @@ def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | N
         raise _NoTargetError(f"{name}: nobody is in it")
     version = _version(folder)
     counted = (folder, version) if version else None
-    return Target(asked, name, listed, counted, counted or group_of(pids[0]), reader=choose(reader))
+    return Target(named, name, listed, counted, counted or group_of(pids[0]), reader=choose(reader))
 
 
 def _version(folder: Path) -> int | None:
@@ -216,11 +216,11 @@ class Followed(Tree):
         self._gone = procfs.Usage()
         self.before: dict[int, int] = {}
         """The high-water mark of each process before the attach, in bytes."""
-        self._asked = {pid: at for pid in target.pids if (at := self.reader.started(pid)) is not None}
+        self._named = {pid: at for pid in target.pids if (at := self.reader.started(pid)) is not None}
         self._first: procfs.Usage | None = None
 
     def listed(self) -> list[int]:
-        started = self._asked | self._started
+        started = self._named | self._started
         self._now = {pid: at for pid in started if (at := self.reader.started(pid)) is not None}
         same = [pid for pid, at in self._now.items() if started[pid] == at]
         hidden = [pid for pid in started if pid not in self._now and procfs.lives(pid)]

@@ -74,7 +74,7 @@ class Tree:
         """Processes that left the tree and were not followed."""
         self._someone_ended = True
         self.faults = 0
-        self.moved = False
+        self.changed = False
         """Whether the last reading showed a change of memory or processes."""
 
     def close(self) -> None:
@@ -112,12 +112,12 @@ class Tree:
         """Read every process. Returns whether anything has changed since the last call, and the ended processes."""
         changed = self._list_if_needed()
         self._bring_back()
-        self.moved, ended = False, []
+        self.changed, ended = False, []
         for process in self.living:
             lines = self.reader.lines(process)
             if lines == process.lines and lines:
                 continue
-            changed = self.moved = True
+            changed = self.changed = True
             reading = self.reader.parse(lines) if lines else None
             if reading is None or lines is None:
                 ended.append(process)
@@ -152,7 +152,7 @@ class Tree:
         # gVisor's last process id is always 0.
         still = last_pid.strip(b"0\n") and last_pid == self._last_pid and not self._someone_ended
         mounts = self.mounts
-        if not (mounts and mounts.moved()) and still and now - self._listed_s < _LIST_AT_LEAST_EVERY_S:
+        if not (mounts and mounts.changed()) and still and now - self._listed_s < _LIST_AT_LEAST_EVERY_S:
             return False
         before, self._last_pid, self._listed_s, self._someone_ended = self._last_pid, last_pid, now, False
         pids, known = self.listed(), self.listed_pids()

@@ -285,13 +285,13 @@ def allocators():
 
 def python_heap():
     """Bytes in use of Python's allocator for small objects, which prints them only on standard error."""
-    caught, kept = os.memfd_create("stats"), os.dup(2)
+    caught, stderr = os.memfd_create("stats"), os.dup(2)
     try:
         os.dup2(caught, 2)
         sys._debugmallocstats()
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
     text = os.pread(caught, 1 << 20, 0).decode("ascii", "replace")
     os.close(caught)
     lines = [line for line in text.splitlines() if line.startswith("# bytes in allocated blocks")]

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from beyond_ram.fit.answer import answer
-from beyond_ram.fit.design import DesignPoint
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.runs import FitRun, FitRuns
+from beyond_ram.fit.small_runs import DesignPoint
 
 VARIED = {"workers": (0, 2, 4)}
 FIRST, LARGEST, TIMES = 6_250, 100_000, 16

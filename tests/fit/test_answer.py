@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from beyond_ram.advice import MIB
-from beyond_ram.fit import answer, design
+from beyond_ram.fit import answer, small_runs
 from beyond_ram.fit.answer import _lines
-from beyond_ram.fit.design import DesignPoint
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.model import Prediction
 from beyond_ram.fit.runs import FitRun, FitRuns, RunError, name_of
+from beyond_ram.fit.small_runs import DesignPoint
 from beyond_ram.measure.plan import Run
 
 
@@ -111,7 +111,7 @@ def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch):
 def test_runs_follow_until_the_interval_is_narrow(monkeypatch):
     noise = random.Random(0)
     result = fit(lambda *run: linear(*run) * noise.gauss(1, 0.012), monkeypatch)
-    assert {*design.points({"width": (1, 2)}, [100, 200, 400, 800])} < {run.point for run in result.runs}
+    assert {*small_runs.points({"width": (1, 2)}, [100, 200, 400, 800])} < {run.point for run in result.runs}
     assert all(line.memory for line in result.lines)
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from beyond_ram.fit.design import points
 from beyond_ram.fit.model import FitReading, Model
+from beyond_ram.fit.small_runs import points
 
 VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
 NAMES = list(VARIED)

@@ -432,7 +432,7 @@ def test_process_that_hides_has_not_ended(monkeypatch):
 
 def test_empty_group_of_a_slurm_job_is_waited_for_as_steps_come_one_after_another(tmp_path):
     def is_over(asked, empty_for_s):
-        target = SimpleNamespace(asked=asked, group=(tmp_path, 2))
+        target = SimpleNamespace(named=asked, group=(tmp_path, 2))
         return attach._Following._is_over(SimpleNamespace(target=target), empty_for_s)
 
     assert [is_over({"slurm_job": "7"}, empty_s) for empty_s in (5, 31)] == [False, True]

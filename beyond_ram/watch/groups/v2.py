@@ -72,8 +72,8 @@ def advice(own: Own) -> str:
             return f"to have systemd make one for this user: sudo loginctl enable-linger {os.getuid()}"
         return "as root: sudo beyond-ram watch …"
     shell = folder / "shell"
-    moved = f"for p in $(cat {folder}/cgroup.procs); do echo $p > {shell}/cgroup.procs; done"
-    return f"to make room for one: mkdir {shell}; {moved}; echo +memory > {folder}/cgroup.subtree_control"
+    move = f"for p in $(cat {folder}/cgroup.procs); do echo $p > {shell}/cgroup.procs; done"
+    return f"to make room for one: mkdir {shell}; {move}; echo +memory > {folder}/cgroup.subtree_control"
 
 
 def _give_memory(own: Own) -> bool:

@@ -2,7 +2,7 @@
 
 import itertools
 
-from beyond_ram.fit.design import DesignPoint, base, points
+from beyond_ram.fit.small_runs import DesignPoint, base, points
 
 VARIED = {"workers": (0, 2, 4, 8, 16), "batch": (16, 64, 256), "depth": (1, 2)}
 SIZES = [100, 200, 400, 800]
