@@ -29,9 +29,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )  # fmt: skip
     parser.add_argument("--largest", metavar="N", help="no small run has a larger size (default: what the time allows)")
     parser.add_argument(
-        "--confirm",
-        action="store_true",
-        help="then run the best setting at full size, limited to the requested memory",
+        "--confirm", action="store_true", help="then run the best setting at full size, limited to the requested memory"
     )
     add_budget_to(parser, "results-fit", "the most that all runs may take", "all files, which a later call uses again")
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command, after --")

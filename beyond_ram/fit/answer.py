@@ -353,11 +353,7 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
         "confirmation": _confirmation(result),
         "confirmed": result.best
         and confirmed
-        and {
-            "outcome": confirmed.outcome,
-            "limit_bytes": result.best.ask_bytes,
-            "kept_bytes": confirmed.kept_bytes,
-        },
+        and {"outcome": confirmed.outcome, "limit_bytes": result.best.ask_bytes, "kept_bytes": confirmed.kept_bytes},
         "runs": [
             result.plan.values(run.point.setting, run.point.size)
             | {"repeat": run.point.repeat, "kept_bytes": run.kept_bytes, "seconds": round(run.seconds, 3)}

@@ -88,10 +88,7 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "words", "message"),
-    [
-        (CASE, ["--library", "stair"], "did you mean 'stairs'"),
-        ("print(1)\n", [], "dependencies"),
-    ],
+    [(CASE, ["--library", "stair"], "did you mean 'stairs'"), ("print(1)\n", [], "dependencies")],
 )
 def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, case, words, message):
     (place[0] / "cases/stairs_import.py").write_text(case)

@@ -102,10 +102,7 @@ def test_version_and_help_work_without_extras(bare_install, option):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "extra"),
-    [
-        (["compare", "a", "b"], "workflow"),
-        (["fit", "--memory", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
-    ],
+    [(["compare", "a", "b"], "workflow"), (["fit", "--memory", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit")],
 )
 def test_missing_extra_is_named_in_the_message(bare_install, words, extra, tmp_path):
     done = subprocess.run([bare_install / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
