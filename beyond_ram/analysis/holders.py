@@ -34,11 +34,9 @@ def holders(records: Records) -> pd.DataFrame:
     the reason and the line has no numbers.
     """
     again = {key(line): line["regrowth"] for line in regrowth(records).to_dict("records")}
+    explained = [(record, events) for record, events in records if "why" in record]
     lines = [
-        line
-        for record, events in records
-        if "why" in record
-        for line in _lines(record, events, again.get(key(record["cell"]), ""))
+        line for record, events in explained for line in _lines(record, events, again.get(key(record["cell"]), ""))
     ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 

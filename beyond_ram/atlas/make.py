@@ -75,7 +75,7 @@ class Atlas:
             return []
 
     def _make(
-        self, case: Case, releases: list[Release], folder: Path, ends_at: float, existing: list[tuple[str, str]]
+        self, case: Case, releases: list[Release], folder: Path, ends_at: float, existing: list[tables.CaseKey]
     ) -> None:
         question = {"command": "atlas", "script_sha256": sha256(case.script.read_bytes()).hexdigest()}
         with opened(folder / "campaigns" / case.name, question, _SEED) as campaign:

@@ -20,6 +20,7 @@ CELL_COLUMNS = ["library", "case", "title", "version", "date", "outcome", "reaso
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
                 "to_value", "ratio", "low", "high", "n", "moved", "size", "measured"]  # fmt: skip
 AtlasLine = dict[str, Any]
+CaseKey = tuple[str, str]
 
 
 def strength(line: Mapping[str, Any]) -> float:
@@ -30,9 +31,7 @@ def strength(line: Mapping[str, Any]) -> float:
     return abs(math.log(number)) if number > 0 else math.inf
 
 
-def replace_lines(
-    path: Path, lines: Sequence[AtlasLine], columns: Sequence[str], existing: Iterable[tuple[str, str]]
-) -> None:
+def replace_lines(path: Path, lines: Sequence[AtlasLine], columns: Sequence[str], existing: Iterable[CaseKey]) -> None:
     """Replace the lines of the same cases in a table. Lines of cases that no longer exist are removed."""
     new, cases = {_key(line) for line in lines}, {*existing}
     old = [line for line in read(path) if _key(line) in cases and _key(line) not in new]
@@ -44,7 +43,7 @@ def replace_lines(
     write(path, text.getvalue())
 
 
-def _key(line: Mapping[str, Any]) -> tuple[str, str]:
+def _key(line: Mapping[str, Any]) -> CaseKey:
     return line["library"], line["case"]
 
 
@@ -62,9 +61,7 @@ def read(path: Path) -> list[AtlasLine]:
         with path.open(encoding="utf-8", newline="") as file:
             lines: list[AtlasLine] = list(csv.DictReader(file))
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path}: not UTF-8, at byte {error.start}; delete it, and `beyond-ram atlas` makes it"
-        ) from None
+        raise ValueError(f"{path}: not UTF-8, at byte {error.start}; delete it, `beyond-ram atlas` makes it") from None
     wanted = {CELLS: CELL_COLUMNS, STEPS: STEP_COLUMNS}.get(path.name, [])
     if lines and not {*wanted} <= {*lines[0]}:
         missing = ", ".join(name for name in wanted if name not in lines[0])

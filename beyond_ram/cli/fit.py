@@ -66,11 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
         campaign.show, campaign.once = show, policy.once
         campaign.run(policy, policy.budget_s)
-        result, confirmed, lines = policy.answer, policy.confirmed, list[str]()
+        result, confirmed = policy.answer, policy.confirmed
+        document, lines = answer.no_answer(policy.unanswered), [f"cannot say: {policy.unanswered}"]
         if result:
             document, lines = answer.as_json(result, confirmed), [*answer.text(result, confirmed)]
-        else:
-            document, lines = answer.no_answer(policy.unanswered), [f"cannot say: {policy.unanswered}"]
         if earlier:
             imports = f"if what the program imports has changed, remove {arguments.out}"
             lines.append(f"{earlier} runs are of an earlier call: {imports}")

@@ -73,10 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         },
     }  # fmt: skip
     head = f"# {documents:,} documents of {arguments.folder}" + (f"; {left_out:,} files left out" if left_out else "")
-    write(
-        arguments.out,
-        f"{head}. docs/configuration.md has what else there is.\n{yaml.safe_dump(config, sort_keys=False)}",
-    )
+    text = yaml.safe_dump(config, sort_keys=False)
+    write(arguments.out, f"{head}. docs/configuration.md has what else there is.\n{text}")
     print(head.removeprefix("# "))
     if "hub" in tokenizer:
         print(f"no folder {tokenizer['hub']} here, so the tokenizer is the one of this name on the Hub")

@@ -87,10 +87,8 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB {times}{killed}; {len(limits['probes'])} runs"]
     lines.append(_cache_line(limits))
     if fast := limits.get("speed_kept_at_bytes"):
-        pairs = len(limits["speed_probes"])
-        lines.append(
-            f"keeps {percent(limits['speed_share'])} of its speed at {fast / MB:,.1f} MB, {pairs} pairs of runs"
-        )
+        share, pairs = percent(limits["speed_share"]), len(limits["speed_probes"])
+        lines.append(f"keeps {share} of its speed at {fast / MB:,.1f} MB, {pairs} pairs of runs")
     elif limits.get("speed_share"):
         why_not = limits.get("speed_not_run") or "not shown at any limit that was tried"
         lines.append(f"{percent(limits['speed_share'])} of its speed: {why_not}")

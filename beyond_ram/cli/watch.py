@@ -119,9 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif not arguments.command or not arguments.command[0]:
         raise ValueError("no command: beyond-ram watch -- COMMAND…, or --pid N of a running program")
     elif arguments.reset_marks:
-        raise ValueError(
-            "--reset-marks goes with --pid, --cgroup, --container or --slurm: a command begins with its own"
-        )
+        raise ValueError("--reset-marks goes with --pid, --cgroup, --container or --slurm: a command has its own")
     if arguments.wait and not arguments.slurm:
         raise ValueError("--wait goes with --slurm: it waits for the job to start")
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
@@ -134,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.out = arguments.out or Path(tempfile.mkdtemp(prefix="beyond-ram-"))  # needed to make the page
     if arguments.json:
         _check_json(arguments.json)
-    how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
+    how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": os.isatty(2)}
     if attached:
         target = _target(arguments)
     else:
@@ -263,12 +261,6 @@ def _target(arguments: argparse.Namespace) -> "Target":
 
         return containers.target(arguments.container, arguments.reader)
     return targets.slurm_job(arguments.slurm, arguments.wait, arguments.reader)
-
-
-def _on_terminal() -> bool:
-    with contextlib.suppress(Exception):
-        return os.isatty(2)
-    return False
 
 
 def _page(page: Path, folder: Path, *, stays: bool) -> bool:

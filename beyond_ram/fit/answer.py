@@ -189,7 +189,7 @@ def answer(runs: FitRuns, memory_bytes: int, largest: int | None) -> Answer:
             result = _answer(runs, memory_bytes, confirmation)
     except BudgetError as spent:
         unconfirmed = unseen and not confirmation
-        return _answer(runs, memory_bytes, confirmation, failed=str(spent) if unconfirmed else None)
+        return _answer(runs, memory_bytes, confirmation, failed=str(spent) if unconfirmed else "")
     except RunError as error:
         return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
     return result
@@ -259,9 +259,7 @@ def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Design
     return DesignPoint(chosen.setting, larger[0]) if larger else None
 
 
-def _answer(
-    runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
-) -> Answer:
+def _answer(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None = None, failed: str = "") -> Answer:
     """The answer from the runs so far, which is the same whenever they are replayed."""
     key = (*runs.done, bool(confirmation), failed)
     if key not in runs.answers:
@@ -270,7 +268,7 @@ def _answer(
     return known
 
 
-def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None, failed: str | None) -> Answer:
+def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None, failed: str) -> Answer:
     plan, done = runs.plan, list(runs.done.values())
     memory = Model(list(plan.varied), [_reading(run, run.kept_bytes) for run in done if not _strays(run, done)])
     time = Model(list(plan.varied), [_reading(run, run.seconds) for run in done], shrinks=True)
@@ -341,19 +339,19 @@ def _repeats(done: Sequence[FitRun]) -> list[list[float]]:
 
 def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
     """The content of fit.json."""
-    settings = [_setting(result, line) for line in result.lines]
+    settings, best, last = [_setting(result, line) for line in result.lines], result.best, None
+    if best and confirmed:
+        last = {"outcome": confirmed.outcome, "limit_bytes": best.ask_bytes, "kept_bytes": confirmed.kept_bytes}
     return {
         "memory_bytes": result.memory_bytes,
         "target": {result.plan.growth.name: result.target} if result.plan.growth else {},
         "times_as_far": round(result.times_as_far, 3),
         "settings": settings,
-        "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is result.best), None),
+        "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is best), None),
         "unsure_because": result.unsure_because,
         "parts": {name: round(value) for name, value in result.shares.items()},
         "confirmation": _confirmation(result),
-        "confirmed": result.best
-        and confirmed
-        and {"outcome": confirmed.outcome, "limit_bytes": result.best.ask_bytes, "kept_bytes": confirmed.kept_bytes},
+        "confirmed": last,
         "runs": [
             result.plan.values(run.point.setting, run.point.size)
             | {"repeat": run.point.repeat, "kept_bytes": run.kept_bytes, "seconds": round(run.seconds, 3)}
@@ -414,9 +412,8 @@ def text(result: Answer, confirmed: FitRun | None = None) -> Iterator[str]:
         yield f"no setting surely fits into {short_size(result.memory_bytes)}"
     if confirmed:
         took = f"kept {short_size(confirmed.kept_bytes)} in {duration(confirmed.seconds)}"
-        yield (
-            f"confirmed: completed with it, {took}" if confirmed.outcome == COMPLETED else "not confirmed: killed at it"
-        )
+        done = confirmed.outcome == COMPLETED
+        yield f"confirmed: completed with it, {took}" if done else "not confirmed: killed at it"
 
 
 def _table(result: Answer) -> Iterator[str]:
@@ -425,11 +422,8 @@ def _table(result: Answer) -> Iterator[str]:
     for line in result.lines:
         memory = line.memory
         counted = f", measured, n = {line.runs_at_target}" if line.runs_at_target else ""
-        predicted = (
-            [short_size(memory.value), f"{short_size(memory.low)} to {short_size(memory.high)}{counted}"]
-            if memory
-            else ["-", "-"]
-        )
+        interval = f"{short_size(memory.low)} to {short_size(memory.high)}{counted}" if memory else "-"
+        predicted = [short_size(memory.value) if memory else "-", interval]
         speed = [f"{result.target / line.time.value:,.0f}" if line.time.value else "-"] if result.target else []
         rows.append([*map(str, line.setting), *predicted, WORDS[line.fits], duration(line.time.value), *speed])
     yield from in_columns(rows, left=0)

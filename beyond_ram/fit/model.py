@@ -193,12 +193,9 @@ class Model:
     def _in_blocks(self, setting: Setting, size: float) -> list[float]:
         """The values at a size, with the smallest and the largest blocks of each range that is not excluded."""
         allowed, place = self._allowed(LEVEL), [(setting, size)]
-        kept = [(ends, parts) for ends, parts, squares in self._blocks if squares <= allowed]
-        return [
-            float(self._rows(place, block=block)[0] @ parts)
-            for (low, high), parts in kept
-            for block in (low, high * (1 - _EXACT))
-        ]
+        possible = [(ends, parts) for ends, parts, squares in self._blocks if squares <= allowed]
+        blocks = ((block, parts) for (low, high), parts in possible for block in (low, high * (1 - _EXACT)))
+        return [float(self._rows(place, block=block)[0] @ parts) for block, parts in blocks]
 
     def _edge(self, inside: float, outside: float) -> float:
         """The bend between two at which it is excluded."""
@@ -266,11 +263,8 @@ class Model:
                     return f"memory is not monotone: it fell from {fell} as {growing} grew from {grew}"
         if self.is_straight(_SURE):
             return None
-        added = "; ".join(
-            f"{_sizes(_slopes(series))}{self._at(series[0].setting)}"
-            for series in _series(self.readings).values()
-            if len(series) > 2
-        )
+        long = [series for series in _series(self.readings).values() if len(series) > 2]
+        added = "; ".join(f"{_sizes(_slopes(series))}{self._at(series[0].setting)}" for series in long)
         slopes = _slopes(self._longest)
         more = {tuple(sorted(slopes)): "more", tuple(sorted(slopes, reverse=True)): "less"}.get(
             tuple(slopes), "unevenly"

@@ -78,9 +78,8 @@ class FitRuns:
         """What is left of the budget, without the time of a run at full size that follows, if that fits at all."""
         left_s, last_s = self.budget_s - self.wall_s, 0.0
         if self.confirm and self.done:
-            largest = max(self.done.values(), key=lambda run: run.point.size or 0)
-            growth = self.plan.growth.target / largest.point.size if self.plan.growth and largest.point.size else 1
-            last_s = largest.wall_s * growth
+            largest, growth = max(self.done.values(), key=lambda run: run.point.size or 0), self.plan.growth
+            last_s = largest.wall_s * (growth.target / (largest.point.size or 1) if growth else 1)
         return left_s - last_s if last_s <= left_s else left_s
 
     def get(self, point: DesignPoint, about: str = "") -> FitRun:
@@ -99,9 +98,7 @@ class FitRuns:
             return FitRun(point, outcome=run.outcome, **run.values)
         if self.done and self.wall_s + expected_s > self.budget_s:
             more = math.ceil((self.wall_s + expected_s) / 60)
-            raise BudgetError(
-                f"{name} may take {duration(expected_s)}, and the budget ends before: --budget {more} goes on"
-            )
+            raise BudgetError(f"{name} may take {duration(expected_s)}, longer than is left: --budget {more} goes on")
         self.wanted = point, limit_bytes
         member = Member(Path(self.plan.command[0]).name, name)
         raise WantedError(Block(about, (member,), must=True))  # the budget was looked at above
@@ -135,7 +132,8 @@ def once(plan: FactorPlan, folder: Path, point: DesignPoint, limit_bytes: int | 
         if limit_bytes:
             raise
         record = _watched(folder, words, None)
-    killed, advice = _is_killed(record), advise(record)
+    advice = advise(record)
+    killed = advice.killed
     if killed and not limit_bytes:
         raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
     if record["outcome"] != "completed" and not killed:
@@ -149,11 +147,6 @@ def once(plan: FactorPlan, folder: Path, point: DesignPoint, limit_bytes: int | 
     outcome = "killed_at_limit" if killed else COMPLETED
     seconds = record["duration_s"] or 0.0
     return FitRun(point, advice.kept_bytes, advice.mapped_bytes, seconds, free_bytes=free, outcome=outcome)
-
-
-def _is_killed(record: RunRecord) -> bool:
-    """Whether a run ended for want of memory."""
-    return bool(record["outcome"] == "killed_at_limit" or record.get("killed_for_memory"))
 
 
 def free_bytes() -> int:

@@ -9,7 +9,6 @@ from ..experiment import Job, records
 from ..experiment.workloads.base import PROGRAMS, WHY_PROGRAM
 from ..experiment.workloads.script import ScriptExperiment, arguments
 from ..files import end_of, read_json, write
-from ..run_record import RunRecord
 from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..text import foreign
@@ -84,7 +83,7 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
     error = result.get("error") or (reason_of(errors, record) if result.get("status") else "")
     result["error"] = foreign(error) or None
     if _LAST not in result:
-        result["ended_early"] = _ending(record)
+        result["ended_early"] = str(record["signal"] or f"{record['outcome']}, exit status {record['exit_status']}")
     # The heap at the end is read from inside, maybe after the last sample.
     return result | {"peak_bytes": max(record["peak"]["anon_bytes"], result["end_bytes"])}
 
@@ -93,7 +92,3 @@ def _script(job: Job) -> tuple[str, ...]:
     """The file to run as a script, and its arguments. A program of ours also takes a work folder."""
     own = job.workload == ScriptExperiment.name()
     return job.arguments if own else arguments(job.program, [*job.arguments, "--work-dir", "work"])
-
-
-def _ending(record: RunRecord) -> str:
-    return str(record["signal"] or f"{record['outcome']}, exit status {record['exit_status']}")

@@ -103,11 +103,8 @@ class EventReader:
             return None
         if line.startswith(PLAIN):
             name = line.removeprefix(PLAIN).decode(errors="replace").strip()
-            return {
-                "t_s": self._placed(time.monotonic()),
-                "event": "phase",
-                "phase": mask_secrets.in_text(name[:_LONGEST_PHASE]),
-            }
+            phase = mask_secrets.in_text(name[:_LONGEST_PHASE])
+            return {"t_s": self._placed(time.monotonic()), "event": "phase", "phase": phase}
         try:
             # NaN and infinities become null, because JSON does not have them.
             event = json.loads(line, parse_constant=lambda _: None)

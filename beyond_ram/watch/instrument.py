@@ -87,9 +87,8 @@ class Instrument:
     def ceiling(self) -> tuple[str, int] | None:
         """The lowest ceiling of growth and its bytes: the run's limit, the job's limit, or the machine's memory."""
         around = self.counting.around
-        return trend.ceiling(
-            self.options.memory_limit_bytes, around.limit_bytes if around else None, machine.memory_bytes()
-        )
+        limit_bytes = around.limit_bytes if around else None
+        return trend.ceiling(self.options.memory_limit_bytes, limit_bytes, machine.memory_bytes())
 
     def spent_s(self) -> float | None:
         """CPU time of this process since the start, in seconds; None if unknown."""

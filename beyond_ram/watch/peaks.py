@@ -171,9 +171,8 @@ class Peaks:
                 continue
             self._held[kind] = total
             sizes = [(getattr(one.last, kind), one.pid, one.name) for one in living if one.last is not None]
-            self.held_by[kind] = [
-                {"pid": pid, "name": name, "bytes": size} for size, pid, name in heapq.nlargest(_HOLDERS, sizes)
-            ]
+            largest = heapq.nlargest(_HOLDERS, sizes)
+            self.held_by[kind] = [{"pid": pid, "name": name, "bytes": size} for size, pid, name in largest]
 
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
         """Add the group's peak; `by_phase` if it was reset at the start of the phase."""

@@ -146,9 +146,8 @@ class Sampler:
         self.group_is_whole = True
         """Whether all processes were charged to the meter's group whenever that was looked at."""
         # Opened before the first sample: waiting counts from here.
-        self.pressure = self._missing.attempt(
-            "pressure", lambda: pressure.open_first(group.path if group else None, around), None
-        )
+        own = group.path if group else None
+        self.pressure = self._missing.attempt("pressure", lambda: pressure.open_first(own, around), None)
         self.sharing: Sharing | None = None
         self._sharing_since_start = None if self._unknown else counting.sharing
         if self.meter is None and not self._unknown:

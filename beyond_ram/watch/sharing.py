@@ -157,11 +157,8 @@ class Sample:
 
     def forked(self, before: "Sample | None") -> int:
         """Lower bound of memory that new processes share with their parents."""
-        return sum(
-            self._with_parent(held, before)
-            for pid, held in self.processes.items()
-            if before is None or pid not in before.processes
-        )
+        counted = (pid for pid in self.processes if before is None or pid not in before.processes)
+        return sum(self._with_parent(self.processes[pid], before) for pid in counted)
 
     def _with_parent(self, child: ProcessMemory, before: "Sample | None") -> int:
         pid, image = child.origin
@@ -365,10 +362,9 @@ class Sharing:
         self._twice = Twice(*map(max, self._twice.less(*excess), sure))
         self._pending = [*settled, (after, self._twice)]
         # If memory changed meanwhile, a later reading may show more.
-        moved = sum(lost) + sum(mapped)
-        if alone and moved <= max(
-            _MOVED_BYTES, _ALIKE * sum(held.anon_bytes + held.shmem_bytes for held in after.processes.values())
-        ):
+        change_bytes = sum(lost) + sum(mapped)
+        held_bytes = sum(held.anon_bytes + held.shmem_bytes for held in after.processes.values())
+        if alone and change_bytes <= max(_MOVED_BYTES, _ALIKE * held_bytes):
             self.end()
         if len(self._pending) > _PENDING:
             self._thin()

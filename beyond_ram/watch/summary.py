@@ -182,11 +182,8 @@ def _request(advised: advice.Advice, peak: PeakEntry) -> Iterable[str]:
     """The request to paste, the check if it depends on the cluster, and the request if another run needs more."""
     ask = f"{advised.bound}--mem={advice.mem(advised.ask_bytes)} (M is MiB)"
     if advised.killed:
-        at = (
-            f" at the limit of {megabytes(advised.killed_at_bytes)}"
-            if advised.killed_at_bytes
-            else " for want of memory"
-        )
+        limit = advised.killed_at_bytes
+        at = f" at the limit of {megabytes(limit)}" if limit else " for want of memory"
         yield f"ask for     {ask}: killed{at}; how much more it needs is unknown"
         return
     if advice.depends(advised):
@@ -239,9 +236,8 @@ def made_of(advised: advice.Advice) -> str:
     if advised.killed:
         return "it was killed; how much more it needs is unknown"
     if advised.refused_bytes:
-        return (
-            f"an allocation of {megabytes(advised.refused_bytes)} was refused; it kept {megabytes(advised.kept_bytes)}"
-        )
+        refused, kept = megabytes(advised.refused_bytes), megabytes(advised.kept_bytes)
+        return f"an allocation of {refused} was refused; it kept {kept}"
     if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
     reserve = f"{megabytes(advised.mapped_bytes)} mapped + {megabytes(advice.ROOM_BYTES)} reserve"

@@ -65,9 +65,8 @@ def has_course(record: RunRecord) -> bool:
     there may be tenths of the time without a sample."""
     enough = record["sampler"]["samples"] >= _SAMPLES and (record["duration_s"] or 0.0) >= _LONG_S
     kept = (record["peak"].get("kept") or {}).get("kept_bytes", 0)
-    return (
-        enough and not advice.uncharged_bytes(record["peak"], kept) and len(_counted_once(record["peak"])[1]) >= PARTS
-    )
+    course = _counted_once(record["peak"])[1]
+    return enough and not advice.uncharged_bytes(record["peak"], kept) and len(course) >= PARTS
 
 
 def _course(record: RunRecord) -> Iterable[str]:

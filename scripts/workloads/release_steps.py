@@ -253,13 +253,10 @@ def libraries(ladder, imports_bytes):
         left = ladder.at - ladder.start - own
         if left < ladder.floor:
             break
+        is_early = time.monotonic() - began < _PATIENCE_S
         if reach.bytes >= ladder.floor / 4:
             _release(ladder, reach, place, places, release.tidy)
-        elif (
-            left - imports_bytes >= _UNEXPLAINED * ladder.floor
-            and time.monotonic() - began < _PATIENCE_S
-            and may_hide(place)
-        ):
+        elif left - imports_bytes >= _UNEXPLAINED * ladder.floor and is_early and may_hide(place):
             _release(ladder, reach, place, places, release.trim)
     ladder.at -= own
 

@@ -91,7 +91,7 @@ def test_budget_holds_for_the_run_that_confirms(budget_s, confirmed):
 
 def test_runs_that_do_not_fit_into_the_budget_leave_no_answer():
     policy, runs = campaign(6)
-    assert len(runs) <= 6 and policy.answer is None and "the budget ends before" in policy.unanswered
+    assert len(runs) <= 6 and policy.answer is None and "longer than is left" in policy.unanswered
 
 
 def test_failed_run_is_an_outcome_and_made_again_by_the_next_call():

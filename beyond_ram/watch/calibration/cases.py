@@ -117,9 +117,8 @@ def measure(case: Calibration, interval_ms: int = 20) -> CalibrationResult:
     if run.record["exit_status"] != 0:
         signal, status = run.record["signal"], run.record["exit_status"]
         return CalibrationResult(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
-    return CalibrationResult(
-        case.name, [check for one in (*case.checks, _ADDS_UP) for check in one(run)], record=run.record
-    )
+    checks = [check for one in (*case.checks, _ADDS_UP) for check in one(run)]
+    return CalibrationResult(case.name, checks, record=run.record)
 
 
 def command(program: str, arguments: Sequence[str], folder: Path, python: Path | str = sys.executable) -> list[str]:
@@ -233,10 +232,8 @@ def _short(run: CalibrationRun) -> list[Check]:
         seen, high = marks["processes_seen"], max(run.peak("filling").get("hwm_bytes", 0), 0)
         checks.append(Check(f"processes seen, of {processes}", processes, seen, 0, "the kernel tells of every end"))
         checks.append(Check("high water of one child", size, high, _near(size), _READING))
-    one = _size(20)
-    wide = [
-        replace(check, truth=1.5 * one, tolerance=0.5 * one + check.tolerance, why=_ENDS) for check in _group(one)(run)
-    ]
+    one, half = _size(20), 0.5 * _size(20)
+    wide = [replace(check, truth=3 * half, tolerance=half + check.tolerance, why=_ENDS) for check in _group(one)(run)]
     return checks + wide
 
 
