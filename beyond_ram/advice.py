@@ -70,6 +70,8 @@ class Advice:
     as_sampled: bool = False
     """Whether a shorter spike than samples show is possible: no group's peak excludes it, for page cache may have made
     way for it."""
+    summed: bool = False
+    """No reading of PSS shows which pages its processes share: they count in each."""
 
     @property
     def at_least(self) -> bool:
@@ -78,8 +80,8 @@ class Advice:
 
     @property
     def bound(self) -> str:
-        """What stands before the request: that it is a lower bound, or nothing."""
-        return "at least " if self.at_least else ""
+        """What stands before the request: that it is a lower bound, or may be too high as well, or nothing."""
+        return ("about " if self.summed else "at least ") if self.at_least else ""
 
     @property
     def polled_bound(self) -> str:
@@ -122,7 +124,8 @@ def advise(record: RunRecord) -> Advice:
     marked = (peak.get("hwm_bytes") or {}).get("concurrent_upper_bound_bytes") or math.inf
     possible = min(peak.get("cgroup_bytes") or 0, marked + kept - terms.get("anon_bytes", 0))
     as_sampled = basis != GROUP or possible > asked
-    more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons, as_sampled)
+    summed = basis == TREE and (peak.get("processes") or 0) > 1 and peak.get("pss_bytes") is None
+    more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons, as_sampled, summed)
     return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
 
 

@@ -162,15 +162,19 @@ def test_request_without_some_processes_is_a_lower_bound():
     assert advise(by_group).mapped_bytes > advise(all_read).mapped_bytes
 
 
-@pytest.mark.parametrize(
-    ("group", "marks", "expected"), [(0, 1, False), (1, 0, True), (None, 1, True), (None, 0, False)]
-)
-def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher(group, marks, expected):
+@pytest.mark.parametrize(("group", "marks", "bound"), [(0, 1, False), (1, 0, True), (None, 1, True), (None, 0, False)])
+def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher(group, marks, bound):
     before = {"cgroup_above_bytes": group, "hwm_above_bytes": marks}
     attached = record(rss=GIB, kept=counted("tree", GIB), attached={"before": before})
-    assert advise(attached).at_least is expected
+    assert advise(attached).at_least is bound
     before["hwm_above_bytes"] = None
-    assert advise(attached).at_least is (expected if group is not None else True)
+    assert advise(attached).at_least is (bound if group is not None else True)
+
+
+def test_lower_bound_of_a_sum_that_may_count_pages_twice_is_no_lower_bound():
+    summed = record(rss=GIB, kept=counted("tree", GIB)) | {"outcome": "detached"}
+    peaks = [summed["peak"] | {"processes": 3, "pss_bytes": pss_bytes} for pss_bytes in (None, GIB)]
+    assert [advise(summed | {"peak": peak}).bound for peak in peaks] == ["about ", "at least "]
 
 
 def test_request_depends_on_who_enforces_it():
