@@ -37,11 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
         no_runs = f"nor is there a folder {arguments.results} with runs of two stacks; name two results folders"
         raise ValueError(f"neither {sides[0]} nor {sides[1]} is a folder, {no_runs}, or --results")
     compared = compare(*sides, arguments.results, arguments.out, other_machines=arguments.other_machines)
+    packages = [(pair, one) for pair, of_pair in compared.packages.items() for one in of_pair]
     arguments.document = {
         "changes": json.loads(compared.table.to_json(orient="records")),
-        "packages": [
-            {"stacks": pair, "package": asdict(one)} for pair, packages in compared.packages.items() for one in packages
-        ],
+        "packages": [{"stacks": pair, "package": asdict(one)} for pair, one in packages],
         "not_compared": compared.alone,
     }
     print("\n".join(compared.text()))

@@ -164,9 +164,7 @@ class Log:
             return event, json.dumps(event, allow_nan=False) + "\n"
         except (ValueError, RecursionError):  # 1e999, or nested too deeply
             self._missing.note("events", "fields that JSON cannot hold were left out")
-            finite = {
-                key: value for key, value in event.items() if not isinstance(value, float) or math.isfinite(value)
-            }
+            finite = {key: item for key, item in event.items() if not isinstance(item, float) or math.isfinite(item)}
             plain = {key: value for key, value in finite.items() if not isinstance(value, list | dict)}
             return plain, json.dumps(plain, allow_nan=False) + "\n"
 

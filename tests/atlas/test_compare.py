@@ -39,9 +39,8 @@ def changes(folder, old, new):
 
 
 def steps_of(change):
-    return [
-        (one["from_version"], one["to_version"], change.is_inside(one)) for own in change.cases.values() for one in own
-    ]
+    steps = [one for own in change.cases.values() for one in own]
+    return [(one["from_version"], one["to_version"], change.is_inside(one)) for one in steps]
 
 
 def test_changes_are_confirmed_steps_with_the_largest_first(folder):
@@ -114,9 +113,8 @@ def test_files_that_are_no_locks_are_refused(folder, name, content, message):
 
 def test_lines_of_other_cases_stay_and_of_removed_cases_go(folder):
     path = folder / tables.STEPS
-    tables.replace_lines(
-        path, [step("one", "1.1", "1.2", 3.0)], tables.STEP_COLUMNS, [("one", "reads"), ("two", "sorts")]
-    )
+    cases = [("one", "reads"), ("two", "sorts")]
+    tables.replace_lines(path, [step("one", "1.1", "1.2", 3.0)], tables.STEP_COLUMNS, cases)
     assert [(line["library"], line["case"], line["to_version"]) for line in tables.read(path)] == [
         ("one", "reads", "1.2"), ("two", "sorts", "3.1"),
     ]  # fmt: skip

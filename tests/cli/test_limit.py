@@ -136,11 +136,6 @@ def test_cache_counts_from_16_mib_and_3_percent_of_the_limit(from_cache_mb, limi
 
 def test_request_is_not_below_a_limit_that_completed():
     probes = [{"limit_bytes": 500e6, "read_bytes": None, "from_cache_bytes": None, "duration_s": 1.0}]
-    limits = {
-        "completed_at_bytes": 500_000_000,
-        "ask_bytes": 400_000_000,
-        "probes": probes,
-        "speed_share": None,
-        "completed_runs": 1,
-    }
+    sizes = {"completed_at_bytes": 500_000_000, "ask_bytes": 400_000_000}
+    limits = {**sizes, "probes": probes, "speed_share": None, "completed_runs": 1}
     assert _lines(limits, {"duration_s": 1.0})[-1].endswith(f"--mem={mem(500_000_000)} (M is MiB)")

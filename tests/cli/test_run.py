@@ -51,11 +51,8 @@ def test_dry_run_works_from_another_folder(tmp_path, run_in):
     (tmp_path / "data" / "a.jsonl").write_text('{"body": "a"}\n' * 4)
     corpus = {"source": "files", "glob": "data/*.jsonl", "text_column": "body", "tokenizer": {"train": "byte-level"}}
     matrix = {"stack": ["current"], "corpus": ["mine"], "num_files": [2, 4]}
-    config = {
-        "defaults": "none",
-        "corpora": {"mine": corpus},
-        "experiments": {"growth": {"workload": "tokenize", "matrix": matrix}},
-    }
+    experiments = {"growth": {"workload": "tokenize", "matrix": matrix}}
+    config = {"defaults": "none", "corpora": {"mine": corpus}, "experiments": experiments}
     (tmp_path / "mine.yaml").write_text(json.dumps(config))
     done = run_in(*snakemake(["tokenize", "--configfile", "mine.yaml", "--dry-run"], tmp_path, ROOT), cwd=ROOT)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]

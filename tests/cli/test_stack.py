@@ -55,7 +55,5 @@ def test_compare_lists_differences_of_the_locks(project, capsys, monkeypatch):
             write_run(Path("results"), stack_name, rep)
     capsys.readouterr()
     assert main(["compare", "mine", "early"]) == 0
-    assert (
-        "packages that differ between mine and early: click 8.1.0 to 8.0.0rc1, packaging 24.0 gone\n"
-        in capsys.readouterr().out
-    )
+    differ = "click 8.1.0 to 8.0.0rc1, packaging 24.0 gone"
+    assert f"packages that differ between mine and early: {differ}\n" in capsys.readouterr().out

@@ -60,9 +60,8 @@ def test_watch_starts_quickly():
     Take the minimum of five, because other programs share the caches, in turns, because machines change in speed.
     """
     commands = [*WATCH, "--", "true"], [sys.executable, "-c", "import asyncio"]
-    watching, asyncio = (
-        min(times) for times in zip(*([cpu_s(command) for command in commands] for _ in range(5)), strict=True)
-    )
+    rounds = [[cpu_s(command) for command in commands] for _ in range(5)]
+    watching, asyncio = map(min, zip(*rounds, strict=True))
     assert watching < STARTS * asyncio
 
 
@@ -86,9 +85,8 @@ def bare_install(root, tmp_path_factory):
 def test_install_without_extras_can_watch(bare_install):
     distributions = {path.name.partition("-")[0] for path in bare_install.rglob("*.dist-info")}
     assert distributions == {"beyond_ram"}
-    done = subprocess.run(
-        [bare_install / "bin" / "beyond-ram", "watch", "--", "sleep", "0.1"], capture_output=True, text=True
-    )
+    command = [bare_install / "bin" / "beyond-ram", "watch", "--", "sleep", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0
     assert "ask for" in done.stderr
 
@@ -107,10 +105,8 @@ def test_version_and_help_work_without_extras(bare_install, option):
 def test_missing_extra_is_named_in_the_message(bare_install, words, extra, tmp_path):
     done = subprocess.run([bare_install / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert re.fullmatch(
-        rf"beyond-ram {words[0]}: needs \w+, which is not installed here; .* '[A-Z/]+/beyond-ram\[{extra}\]'.*\n",
-        done.stderr,
-    )
+    how = rf"which is not installed here; .* '[A-Z/]+/beyond-ram\[{extra}\]'.*\n"
+    assert re.fullmatch(rf"beyond-ram {words[0]}: needs \w+, {how}", done.stderr)
     assert not list(tmp_path.iterdir())
 
 

@@ -48,9 +48,7 @@ def _grown(shape, random, per_worker=0.3):
     """
     start, each, full = _even(random, 30, 300) * MB, _even(random, 5, 60) * MB, _even(random, 20, 300) * MB
     by_workers = random.random() < per_worker
-    return lambda rows, workers: (
-        start + each * workers + full * shape(rows / LARGEST) / shape(1) * (1 + workers if by_workers else 1)
-    )
+    return lambda rows, n: start + each * n + full * shape(rows / LARGEST) / shape(1) * (1 + n if by_workers else 1)
 
 
 def _power(exponent):

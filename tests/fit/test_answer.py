@@ -20,10 +20,8 @@ def line(budget_mib, mapped_mib):
     """Return the line of a setting that keeps 99 to 101 MiB."""
     kept = Prediction(100 * MIB, 99 * MIB, 101 * MIB)
     model = SimpleNamespace(predict=lambda setting, size: kept, number=lambda setting, size: kept)
-    plan, run = (
-        FactorPlan(("true", "{n}"), {"n": (1,)}, None),
-        FitRun(DesignPoint((0,), None), 100 * MIB, mapped_mib * MIB, 1.0),
-    )
+    plan = FactorPlan(("true", "{n}"), {"n": (1,)}, None)
+    run = FitRun(DesignPoint((0,), None), 100 * MIB, mapped_mib * MIB, 1.0)
     (only,) = _lines(plan, budget_mib * MIB, model, model, None, [run])
     return only
 

@@ -227,9 +227,7 @@ def test_following_ends_with_a_command_that_a_signal_ended(tmp_path):
 
 @pytest.mark.slow
 def test_a_signal_that_the_command_handles_makes_the_request_a_lower_bound(tmp_path):
-    program = (
-        "import signal, sys\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit())\nprint(flush=True)\nsignal.pause()"
-    )
+    program = "import signal as s, sys\ns.signal(s.SIGUSR1, lambda *_: sys.exit())\nprint(flush=True)\ns.pause()"
     with subprocess.Popen([*CLI, "--out", str(tmp_path), "--", *PYTHON, program], stdout=subprocess.PIPE) as watcher:
         assert watcher.stdout
         watcher.stdout.readline()

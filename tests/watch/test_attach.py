@@ -163,9 +163,7 @@ def test_attached_watcher_sees_the_same_as_one_from_the_start(pipe, go, tmp_path
     assert attached_record["outcome"] == "ended"
     assert attached_record["exit_status"] is None
     assert attached_record["attached"]["before"]["hwm_bytes"] > 200e6
-    assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 150e6, (
-        "the mark from before the attaching was taken for a peak"
-    )
+    assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 150e6, "the mark of before is no peak"
     assert attached_record["duration_s"] < whole["duration_s"]
 
 
@@ -254,16 +252,13 @@ hold()
 
 @pytest.mark.slow
 def test_written_bytes_are_known_after_the_end(pipe, go, tmp_path):
-    program = (
-        f"import os, sys\n{HOLD}\nhold(); file = os.open({str(tmp_path / 'written')!r}, os.O_CREAT | os.O_WRONLY)\n"
-    )
+    program = f"import os, sys\n{HOLD}\nhold(); file = os.open({str(tmp_path / 'file')!r}, os.O_CREAT | os.O_WRONLY)\n"
     program += "os.write(file, bytes(5_000_000)); os.fsync(file); hold()"
     with start(program, pipe, go) as process:
         threading.Thread(target=process.wait).start()  # no zombie is left when it has ended
         lead = leading(pipe, go, 8, 35)  # storage is read twice a second
-        attached_record = attach.attach(
-            targets.processes([process.pid]), tmp_path / "out", attach.AttachOptions(on_begin=lead)
-        )
+        options = attach.AttachOptions(on_begin=lead)
+        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out", options)
     assert attached_record["storage"]["written_bytes"] >= 5_000_000
 
 
@@ -293,9 +288,8 @@ def test_marks_are_reset_only_on_request(reset, pipe, tmp_path):
     program += "time.sleep(60)"
     with subprocess.Popen([*PYTHON, program, str(pipe[1])], pass_fds=[pipe[1]]) as process:
         assert read_within(pipe[0], 20) == b"."
-        attached_record = attach.attach(
-            targets.processes([process.pid]), tmp_path, attach.AttachOptions(reset_marks=reset, timeout_s=0.3)
-        )
+        options = attach.AttachOptions(reset_marks=reset, timeout_s=0.3)
+        attached_record = attach.attach(targets.processes([process.pid]), tmp_path, options)
         now = procfs.memory(process.pid)
         process.kill()
     assert now is not None

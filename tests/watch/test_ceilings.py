@@ -81,16 +81,12 @@ def test_peak_below_keeps_the_commands_status(tmp_path):
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize(
-    ("program_arguments", "peak"),
-    [
-        (("200000000", "anonymous", "1"), 200e6),
-        (("200000000", "file", "mapped"), 0),
-        (("200000000", "anonymous", "2"), 200e6),
-    ],
+    ("words", "peak"),
+    [(("anonymous", "1"), 200e6), (("file", "mapped"), 0), (("anonymous", "2"), 200e6)],
     ids=["anonymous", "file", "one after another"],
 )
-def test_kernels_marks_find_a_peak_between_two_samples(tmp_path, program_arguments, peak):
-    program_arguments = tuple(str(tmp_path / word) if word == "mapped" else word for word in program_arguments)
+def test_kernels_marks_find_a_peak_between_two_samples(tmp_path, words, peak):
+    program_arguments = ("200000000", *(str(tmp_path / word) if word == "mapped" else word for word in words))
     arguments = ("--interval-ms", "60000", "--max-anon", "300MB", "--max-anon", "100MB")
     returned, output, record = watched(tmp_path, *arguments, program=SPIKE, program_arguments=program_arguments)
     (entry,) = record["ceilings"]
@@ -126,9 +122,8 @@ def test_unknown_peak_is_never_passed(monkeypatch, tmp_path, capfd):
     for own, expected in ((0, 3), (7, 7)):
         command = ["sh", "-c", f"exit {own}"]
         assert main(["watch", "--out", str(tmp_path), "--max-anon", "1G", "--", *command]) == expected
-        assert "whether peak anonymous memory is above --max-anon 1G is not known: samples: no reading today" in (
-            capfd.readouterr().err
-        )
+        why = "samples: no reading today"
+        assert f"whether peak anonymous memory is above --max-anon 1G is not known: {why}" in capfd.readouterr().err
         record = record_in(tmp_path)
         assert (record["exit_status"], record["ceilings"][0]["result"]) == (own, "unknown")
 

@@ -151,9 +151,8 @@ def test_unknown_and_ambiguous_names_are_refused_with_candidates(files):
                 containers.find(word, root=files)
             assert ONE[:12] in str(unknown.value)
             assert "web" in str(unknown.value)
-        (files / "var/lib/containers/storage/overlay-containers/containers.json").write_text(
-            json.dumps([{"id": TWO, "names": ["web"]}])
-        )
+        listed = files / "var/lib/containers/storage/overlay-containers/containers.json"
+        listed.write_text(json.dumps([{"id": TWO, "names": ["web"]}]))
         with pytest.raises(ValueError, match="2 of them") as several:
             containers.find("web", root=files)
         assert "\n" not in str(several.value)

@@ -393,7 +393,7 @@ os.wait(); time.sleep(1.5)
 @pytest.mark.slow
 def test_container_of_the_command_is_no_namespace_of_others(tmp_path, unshared):
     program = (
-        "import os, time\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: time.sleep(0.2)\ntime.sleep(0.3)"
+        "import os, time as t\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: t.sleep(0.2)\nt.sleep(0.3)"
     )
     prefix = unshared("-Urpf")
     words = [*CLI, "--out", str(tmp_path), "--", *prefix, *PYTHON, program]

@@ -57,9 +57,7 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched):
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-@pytest.mark.skipif(
-    bool(os.geteuid()) or machine.cgroup_version() != 1, reason="makes a group of v1 in its own, as root"
-)
+@pytest.mark.skipif(bool(os.geteuid()) or machine.cgroup_version() != 1, reason="makes a group of v1, as root")
 def test_kill_by_a_group_inside_of_ours_makes_the_request_a_lower_bound(watched):
     record = watched(KILLED_INSIDE, str(60_000_000))
     assert (record["outcome"], record["exit_status"]) == ("completed", 0)

@@ -115,9 +115,8 @@ def processes(wanted):
 def test_fork_bomb_is_killed_to_its_last_process(watched, held_bytes, limit_bytes, timeout_s, outcome):
     """Each process has a session of its own and ignores every signal but SIGKILL."""
     begun = time.monotonic()
-    record = watched(
-        BOMB, str(BOMBER), str(AT_MOST), str(held_bytes), memory_limit_bytes=limit_bytes, timeout_s=timeout_s
-    )
+    words = (BOMB, str(BOMBER), str(AT_MOST), str(held_bytes))
+    record = watched(*words, memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
     took_s = time.monotonic() - begun
     left = processes(lambda entry: entry.stat().st_uid == BOMBER and (entry / "cmdline").read_bytes())  # no zombies
     for pid in left:

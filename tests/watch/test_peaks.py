@@ -74,11 +74,8 @@ def test_thread_that_ends_after_its_process_is_no_process():
 
 
 def test_exits_of_a_process_and_its_threads_are_one():
-    records = [
-        Exit(30, 20, "thread", 7, thread=True),
-        Exit(30, 20, "process", 5),
-        Exit(31, 20, "thread", 5, thread=True),
-    ]
+    records = [Exit(pid, 20, "thread", size, thread=True) for pid, size in ((30, 7), (31, 5))]
+    records.insert(1, Exit(30, 20, "process", 5))
     by_pid = {exit_.pid: exit_ for exit_ in Peaks().own_exits(records, {20})}
     assert (by_pid[30].hwm_bytes, by_pid[30].thread, by_pid[31].thread) == (7, False, True)
 

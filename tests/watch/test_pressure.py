@@ -19,9 +19,7 @@ until = time.monotonic() + 1.5
 while time.monotonic() < until:
     sum(view[at] for at in range(0, len(view), 4096))
 """
-needs_pressure = pytest.mark.skipif(
-    pressure.open_first(None, None) is None, reason="this kernel does not count pressure, or it is switched off"
-)
+needs_pressure = pytest.mark.skipif(pressure.open_first(None, None) is None, reason="this kernel counts no pressure")
 
 
 @pytest.fixture

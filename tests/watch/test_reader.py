@@ -352,9 +352,7 @@ def test_other_users_process_without_readable_smaps_is_followed(waiting, reader,
 @pytest.mark.slow
 def test_command_without_readable_smaps_is_reported(reader, ordinary):
     """As of a setuid program: only root may read a process that is not dumpable."""
-    hidden = (
-        "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(60_000_000); time.sleep(0.8)"
-    )
+    hidden = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(60 << 20); time.sleep(0.8)"
     output = called(*ordinary, *CLI, "--reader", reader, "--", ordinary[-1], "-c", hidden)
     assert "missing     PSS and USS: of a process they may not be read" in output
 

@@ -36,12 +36,9 @@ class World:
         return Sample(
             {
                 pid: ProcessMemory(
-                    len(self.private[pid]) * PAGE,
-                    len(self.shared[pid]) * PAGE,
-                    self.faults[pid],
-                    (self.parents[pid], IMAGE),
+                    len(own) * PAGE, len(self.shared[pid]) * PAGE, self.faults[pid], (self.parents[pid], IMAGE)
                 )
-                for pid in self.private
+                for pid, own in self.private.items()
             },
             faults=sum(self.faults.values()),
         )
@@ -256,9 +253,8 @@ def test_page_faults_count_copied_pages(sharing):
 
 
 def test_short_lived_child_invalidates_a_reading(sharing):
-    before, after = (
-        Sample({1: ProcessMemory(PAGE, 0, 0, (0, None), faults), 2: ProcessMemory(PAGE, 0, 0)}) for faults in (0, 90)
-    )
+    other = ProcessMemory(PAGE, 0, 0)
+    before, after = (Sample({1: ProcessMemory(PAGE, 0, 0, (0, None), faults), 2: other}) for faults in (0, 90))
     sharing.note(before)
     sharing.read(before, after, Twice(PAGE, 0))
     assert sharing.kept_bytes == 2 * PAGE
@@ -328,9 +324,8 @@ while word := os.read(told, 1):
 def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(word, has_pss, is_counted, tmp_path, monkeypatch):
     """Otherwise a page that two processes map one after the other would count one and a half times."""
     (ready, readied), (told, tell) = os.pipe(), os.pipe()
-    with subprocess.Popen(
-        [*PYTHON, FOLLOWS_ORDERS, str(readied), str(told)], pass_fds=[readied, told], start_new_session=True
-    ) as root:
+    command = [*PYTHON, FOLLOWS_ORDERS, str(readied), str(told)]
+    with subprocess.Popen(command, pass_fds=[readied, told], start_new_session=True) as root:
         try:
             dots = b""
             while len(dots) < 2:

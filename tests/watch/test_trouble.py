@@ -134,14 +134,8 @@ def test_impossible_mark_is_ignored(watched):
 
 # --- descriptors
 
-CLOSED = {
-    "stdin": "<&-",
-    "stdout": ">&-",
-    "stderr": "2>&-",
-    "all": "<&- >&- 2>&-",
-    "full stdout": "> /dev/full",
-    "full stderr": "2> /dev/full",
-}
+CLOSED = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-", "all": "<&- >&- 2>&-"}
+CLOSED |= {"full stdout": "> /dev/full", "full stderr": "2> /dev/full"}
 
 
 @pytest.mark.slow
@@ -158,9 +152,8 @@ def test_closed_or_full_descriptors_do_not_stop_the_command(how, has_group, tmp_
     start = f"import sys; {'' if has_group else no_group}"
     start += "from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
     words = ["exec", sys.executable, "-c", '"$0"', "watch", "--", "sh", "-c", '"$1"']
-    done = subprocess.run(
-        ["sh", "-c", f"{' '.join(words)} {how}", start, inner], stdin=subprocess.DEVNULL, capture_output=True
-    )
+    call = ["sh", "-c", f"{' '.join(words)} {how}", start, inner]
+    done = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True)
     assert done.returncode == 5, done.stderr
     assert (seen.read_text() if seen.exists() else "") == expected
 

@@ -31,6 +31,8 @@ def shared(size, read_at=1000):
     return dict(zip(COPYING, (size * MB, 0, read_at * MB), strict=True))
 
 
+MUCH, LITTLE = ({"copied_on_write_bytes": size * MB} for size in (400, 20))
+V1, V2 = {"version": 1}, {"version": 2}
 RISING = list(range(100, 1100, 100))
 LOCKED = {"basis": "group", "kept_bytes": 400 * MB, "locked_file_bytes": 300 * MB}
 LEVEL = [100, *[1000] * 9]
@@ -53,24 +55,12 @@ WORKERS = record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0))
         (record(RISING), "rose throughout", record(RISING, processes=2)),
         (record(SHORT), "the peak was short, near 3.0 s", record(LEVEL)),
         (record(SHORT), "the peak was short", record(RAMP)),
-        (
-            record(RISING, cgroup={"version": 2}, **KERNEL),
-            "rose throughout",
-            record(RISING, cgroup={"version": 1}, **KERNEL),
-        ),
-        (
-            record(SLOW, cgroup={"version": 2}, **BUFFERS),
-            "rose throughout, by 81 MB",
-            record(SLOW, cgroup={"version": 1}, **BUFFERS),
-        ),
+        (record(RISING, cgroup=V2, **KERNEL), "rose throughout", record(RISING, cgroup=V1, **KERNEL)),
+        (record(SLOW, cgroup=V2, **BUFFERS), "rose throughout, by 81 MB", record(SLOW, cgroup=V1, **BUFFERS)),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=50)),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=300, kept=LOCKED)),
         (record(LEVEL), "stayed within 0 MB", record(LEVEL, uncharged_bytes=900 * MB)),
-        (
-            record(UP_AND_DOWN, copied_on_write_bytes=400 * MB),
-            "400 MB were copied on write",
-            record(UP_AND_DOWN, copied_on_write_bytes=20 * MB),
-        ),
+        (record(UP_AND_DOWN, **MUCH), "400 MB were copied on write", record(UP_AND_DOWN, **LITTLE)),
         (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(900))),
         (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **dict.fromkeys(COPYING))),
         (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0, read_at=500))),
@@ -146,9 +136,8 @@ def test_course_without_samples_in_a_tenth_gives_no_sentence(course):
 
 @pytest.mark.slow
 def test_summary_has_the_causes_of_a_run(watched):
-    watched_record = watched(
-        "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
-    )
+    program = "import time; held = []\nfor n in range(60): held.append(bytearray(3_000_000)); time.sleep(0.03)"
+    watched_record = watched(program)
     course = watched_record["peak"]["course"]
     assert max(part["anon_bytes"] for part in course) == watched_record["peak"]["anon_bytes"] > 100e6
     # On a busy machine the program may pause for a tenth of the time, and a short run has few samples.
@@ -156,9 +145,8 @@ def test_summary_has_the_causes_of_a_run(watched):
     watched_record["peak"]["cgroup"] = {"version": 2}  # in v1, some of this may be memory that the kernel gives back
     watched_record["peak"]["course"] = [course[0] | {"kept_bytes": n * MB} for n in RISING]
     summary_lines = list(lines(watched_record))
-    assert [line for line in summary_lines if line.startswith("why")] == [
-        line for line in summary_lines if "rose throughout, by 900 MB" in line
-    ]
+    whys = [line for line in summary_lines if line.startswith("why")]
+    assert whys == [line for line in summary_lines if "rose throughout, by 900 MB" in line]
     assert sum("rose throughout" in line for line in summary_lines) == 1
     assert max(map(len, summary_lines)) <= 120
 

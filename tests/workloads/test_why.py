@@ -66,14 +66,8 @@ def why(folder, text, arguments=()):
 # What a script or its library holds, by the holder that is named: its kind, and the code.
 TOGETHER = {
     "listed": ("name", "listed = rows()"),
-    "app.cache": (
-        "attribute",
-        "class App:\n    def __init__(self):\n        self.cache = dict(enumerate(rows()))\napp = App()",
-    ),
-    "count.held": (
-        "closure variable",
-        "def counter():\n    held = rows()\n    return lambda: len(held)\ncount = counter()",
-    ),
+    "app.cache": ("attribute", "class App:\n def __init__(self): self.cache = dict(enumerate(rows()))\napp = App()"),
+    "count.held": ("closure variable", "def counter():\n held = rows()\n return lambda: len(held)\ncount = counter()"),
     "load.cache": ("function attribute", "def load(): pass\nload.cache = bytearray(b'x' * 12_000_000)"),
     "save": ("name", "def save(seen=[]):\n    seen.extend(rows())\nsave()"),
     "Model.held": ("class attribute", "class Model:\n    held = []\nModel().held.extend(rows())"),
@@ -106,9 +100,8 @@ def each(function):
 def test_every_holder_is_named_with_what_it_holds(tmp_path, planted):
     result = why(tmp_path, "\n".join([ROWS, *(code for _, code in planted.values())]))
     steps = {step["holder"]: step for step in result["steps"] if step["holder"] != "others"}
-    assert {holder: step["kind"] for holder, step in steps.items()} == {
-        name: kind for name, (kind, _) in planted.items()
-    }
+    kinds = {name: kind for name, (kind, _) in planted.items()}
+    assert {holder: step["kind"] for holder, step in steps.items()} == kinds
     assert all(abs(step["released_bytes"] - 12.8 * MB) < 2 * MB for step in steps.values()), steps
 
 
@@ -247,14 +240,8 @@ def test_lost_native_memory_stays_and_has_no_holder(tmp_path):
 
 
 def test_objects_kept_by_native_code_stay(tmp_path):
-    result = why(
-        tmp_path,
-        """
-        import ctypes
-        rows = [bytes(400) for _ in range(140_000)]
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(rows))
-        """,
-    )
+    keep = "import ctypes\nctypes.pythonapi.Py_IncRef(ctypes.py_object(rows))"
+    result = why(tmp_path, f"rows = [bytes(400) for _ in range(140_000)]\n{keep}")
     assert [step["holder"] for step in result["steps"]] == ["others"]
     assert result["stayed_bytes"] > HELD - CLOSE and result["python_bytes_more"] > HELD - CLOSE
 
