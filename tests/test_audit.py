@@ -25,7 +25,7 @@ UNKNOWN = {"name": "c", "skip_reason": "not found"}
 
 
 @pytest.mark.parametrize(
-    ("dependencies", "complaint", "status", "expected_line"),
+    ("dependencies", "messages", "status", "expected_line"),
     [
         ([SOUND, BAD, UNKNOWN], "", 1, "b 2: CVE-1, fixed in 3"),
         ([SOUND, UNKNOWN], "", 0, "0 of 1 packages are vulnerable; of 1 nothing is known here"),
@@ -34,8 +34,8 @@ UNKNOWN = {"name": "c", "skip_reason": "not found"}
         (None, "", 0, "SKIPPED, the audit could not be made: no answer"),
     ],
 )
-def test_only_a_known_vulnerability_fails(audit, dependencies, complaint, status, expected_line):
-    lines, ended = audit.told(json.dumps({"dependencies": dependencies}) if dependencies else "", complaint)
+def test_only_a_known_vulnerability_fails(audit, dependencies, messages, status, expected_line):
+    lines, ended = audit.summary(json.dumps({"dependencies": dependencies}) if dependencies else "", messages)
     assert ended == status
     assert expected_line in lines
 
