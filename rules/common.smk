@@ -21,7 +21,6 @@ from pathlib import Path
 from snakemake.common.configfile import load_configfile
 from snakemake.deployment.conda import CondaEnvFileSpec
 from snakemake.exceptions import WorkflowError
-from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
 from beyond_ram import experiment, idle, outdated, outputs, terminal

@@ -14,7 +14,7 @@ PARTS = "BEYOND_RAM_PARTS"
 
 def parts():
     """The parts that were requested as targets; none for everything. Known when jobs are planned, not before."""
-    if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
+    if workflow.is_main_process:
         targets = workflow.dag_settings.targets
         requested = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
         os.environ[PARTS] = ",".join(requested)

@@ -17,7 +17,7 @@ from ..tokenize.formats import tokenizer_file
 from . import inputs, tokens
 from .corpora import FilesCorpus
 from .model import Config
-from .places import NOT_ECHOED, results_fault
+from .places import NotEchoedError, results_fault
 from .workloads.script import NO_ARGUMENTS
 
 # Limits for echoed values; maximum number of values in a config with its aliases expanded.
@@ -318,7 +318,8 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
             line = where(*key) + f"has to be a list, as [{_ECHO.repr(fault['input'])}]"
         else:
             line = where(*key) + fault["msg"].removeprefix("Value error, ")
-            if not isinstance(fault["input"], dict) and fault["type"] != NOT_ECHOED:
+            cause = fault.get("ctx", {}).get("error")
+            if not isinstance(fault["input"], dict) and not isinstance(cause, NotEchoedError):
                 line += f"; given: {_ECHO.repr(fault['input'])}"
         lines.setdefault(tuple(key), line)  # one line per key, even if several branches of a union reject it
     return lines.values()

@@ -11,14 +11,11 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ValidationInfo
-from pydantic_core import PydanticCustomError
 
 from ..files import locked
 from ..folders import mark, protected_places
 from ..parent_process import below_snakemake
 
-# Type of an error whose message does not repeat the input, because it may contain a password.
-NOT_ECHOED = "not_echoed"
 RESULTS_MARK = ".beyond-ram-results"
 # Descriptors of the results folders that this process has locked.
 _lock_descriptors: list[int] = []
@@ -32,6 +29,10 @@ _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
 _NAME_BYTES, _PATH_BYTES = 255, 4000
 # Folders of results whose entries are folders with names from the config.
 _NAMED = ("corpora", "tokens", "repositories", "runs", "private", "ladders", "logs", "specs")
+
+
+class NotEchoedError(ValueError):
+    """A fault whose message does not repeat the input, because it may contain a password."""
 
 
 def _readable(value: str) -> str:
@@ -80,15 +81,14 @@ def _hub(value: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if "@" in value:
-        raise PydanticCustomError(
-            NOT_ECHOED,
+        raise NotEchoedError(
             "holds a user or a password, which would stand in records; leave it out, and set the environment variable "
             "HF_TOKEN, which the relay reads",
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s?#]", value):
-        raise PydanticCustomError(NOT_ECHOED, "is no address of a Hub; it has to be one such as https://huggingface.co")
+        raise NotEchoedError("is no address of a Hub; it has to be one such as https://huggingface.co")
     if match := _UNPRINTABLE.search(value):
-        raise PydanticCustomError(NOT_ECHOED, f"holds the character U+{ord(match[0]):04X}, which no address does")
+        raise NotEchoedError(f"holds the character U+{ord(match[0]):04X}, which no address does")
     return value
 
 
@@ -115,8 +115,7 @@ def _input_below(value: str, info: ValidationInfo) -> str:
     scheme, _, rest = value.partition("://")
     web, host = scheme.lower() in ("http", "https"), rest.partition("/")[0]
     if re.search(":.*@", host) or (web and ("@" in host or "?" in rest or "#" in rest)):
-        raise PydanticCustomError(
-            NOT_ECHOED,
+        raise NotEchoedError(
             "holds a password or a signature, which would stand in records; give those as the store's settings",
         )
     return value

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator
 from urllib.request import getproxies, proxy_bypass
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, web
-from multidict import CIMultiDict
 from yarl import URL
 
 from beyond_ram.hub.about import endpoint_of, text_of
@@ -79,7 +78,7 @@ class Relay:
         if name != "elsewhere" and not hmac.compare_digest(authorization, self._secret):
             return _refused(401, "the token is not the HF_TOKEN that this endpoint printed")
         target = self._target_of(request)
-        headers = CIMultiDict((key, request.headers[key]) for key in _REQUEST_HEADERS if key in request.headers)
+        headers = {key: request.headers[key] for key in _REQUEST_HEADERS if key in request.headers}
         if self._token and name != "elsewhere":
             headers["Authorization"] = f"Bearer {self._token}"
         body = (await text_of(request)).encode() if name == "paths-info" else None

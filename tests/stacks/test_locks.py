@@ -1,5 +1,6 @@
 """Locks hold versions and hashes, but no address. Every stack has three files. The driver's lock matches its pins."""
 
+import importlib.metadata
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from packaging.requirements import Requirement
 from beyond_ram.stacks import locks, torch
 from beyond_ram.stacks.differences import canonical, pins
 
-from ..conftest import ROOT
+from ..conftest import ROOT, project_files
 
 LOCKS = sorted((ROOT / "envs").glob("*.txt"))
 
@@ -66,6 +67,22 @@ def test_a_clone_has_the_direct_dependencies_of_the_driver_lock():
     assert direct == clone.keys()
     assert clone.items() <= pins((ROOT / "envs/driver.txt").read_text()).items()
     assert not any("==" in line for extra in extras.values() for line in extra), "ranges, beside a user's packages"
+
+
+def test_what_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras, groups = project["project"]["optional-dependencies"], project["dependency-groups"]
+    lines = [line for lines in (*extras.values(), *groups.values()) for line in lines if isinstance(line, str)]
+    declared = {canonical(Requirement(line).name) for line in lines}
+    packages = importlib.metadata.packages_distributions()
+    for name in project_files():
+        if name.endswith((".py", ".smk")) and not name.startswith(
+            ("cases/", "scripts/", "beyond_ram/tokenize/engine/")
+        ):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            for module in re.findall(r"^ *(?:from|import) ([A-Za-z_]\w*)", text, re.MULTILINE):
+                distributions = {canonical(one) for one in packages.get(module, [])} - {"beyond-ram"}
+                assert not distributions or distributions & declared, f"{name} imports {module}"
 
 
 RESOLVED = """\
