@@ -45,6 +45,8 @@ REPORTS = (
 EARLY = ("test_workflow.py", "test_wheel.py", "gate", "measure", "bisect", "atlas", "tokenize")
 # A folder whose tests wait for two thirds of their time: other processes compute meanwhile.
 WAITING = "watch"
+# Guests take minutes.
+GUESTS = "cgroup2"
 
 
 def scope_of(file):
@@ -82,7 +84,7 @@ def pytest_collection():
 def pytest_collection_modifyitems(items):
     """Put files with slow tests first, FOLDERS and EARLY before others, so that all processes end at about one time.
 
-    Files of WAITING are spread over the other slow ones. Guests, which take minutes, come even before. End-to-end tests
+    Files of WAITING are spread over the other slow ones. GUESTS come even before. End-to-end tests
     have a timeout of two hours, the others that of pyproject.toml.
     """
     for item in items:
@@ -92,14 +94,13 @@ def pytest_collection_modifyitems(items):
 
     def place(item):
         folder, first = item.nodeid.partition("::")[0].split("/")[1], [*FOLDERS, *EARLY]
-        guest = item.get_closest_marker("guest")
-        return guest is None, item.path not in slow, [*first, folder].index(folder)
+        return item.path.parent.name != GUESTS, item.path not in slow, [*first, folder].index(folder)
 
     items.sort(key=place)
     files = [*dict.fromkeys(item.path for item in items if item.path in slow)]
     kinds = [[file for file in files if (file.parent.name == WAITING) == waits] for waits in (True, False)]
     spread = {file: at / len(kind) for kind in kinds for at, file in enumerate(kind)}
-    items.sort(key=lambda item: (item.get_closest_marker("guest") is None, spread.get(item.path, 1)))
+    items.sort(key=lambda item: (item.path.parent.name != GUESTS, spread.get(item.path, 1)))
 
 
 def project_files():

@@ -11,6 +11,8 @@ from beyond_ram.cli import COMMANDS
 from beyond_ram.stacks.locks import uv
 from tests.bisect import served
 
+from .watch.conftest import needs_group
+
 NEED_A_CHECKOUT = (
     ["run", "-n"], ["bump", "current"], ["gate", "--baseline", "a==1", "--candidate", "a==2"],
     ["stack", "add", "mine", "numpy"], ["stack", "upgrade", "current"],
@@ -37,7 +39,7 @@ def command(root, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-@pytest.mark.cgroup
+@needs_group
 def test_commands_work_from_the_wheel(command, root, tmp_path):
     place = tmp_path / "empty"
     (place / "text").mkdir(parents=True)

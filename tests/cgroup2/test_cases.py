@@ -11,7 +11,7 @@ CASES = [pytest.param(place, case, marks=MARKS[place]) for place in guest.PLACES
 
 
 @pytest.mark.slow
-@pytest.mark.guest
+@pytest.mark.end_to_end
 @pytest.mark.timeout(1800)  # the first one builds and boots the guest
 @pytest.mark.parametrize(("place", "case"), CASES)
 def test_case(place, case, check):

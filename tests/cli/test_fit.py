@@ -8,6 +8,7 @@ import pytest
 from beyond_ram.cli import main
 
 from ..conftest import ROOT
+from ..watch.conftest import needs_group
 
 PROGRAMS = ROOT / "tests" / "fit" / "programs"
 LEAK = ["--vary", "batch=16,256", "--grow", "rows=50k..1600k", "--largest", "400k"]
@@ -47,7 +48,7 @@ def test_leak_is_predicted_and_fits(leak):
     assert result["confirmation"]["rows"] == 400_000
 
 
-@pytest.mark.cgroup
+@needs_group
 @pytest.mark.slow
 def test_confirm_runs_the_choice_under_its_limit(leak):
     status, result = fit(leak[0], "leak", "--memory", "300M", *LEAK, "--confirm")

@@ -12,7 +12,7 @@ from beyond_ram.cli.limit import _cache_line, _lines
 from beyond_ram.measure.limit import COMPLETIONS
 from beyond_ram.watch.pagecache import evict, residency
 
-from ..watch.conftest import LOCKS
+from ..watch.conftest import LOCKS, needs_group
 
 # Reads files, each of which is open for a short time only.
 READS_MANY = "import os, sys\nfor one in os.scandir(sys.argv[1]): open(one.path, 'rb', 0).read()\n"
@@ -34,7 +34,7 @@ def cached(*paths):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
+@needs_group
 def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("kept = b'x' * 100_000_000\nprint(len(kept))\n")
@@ -55,7 +55,7 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
+@needs_group
 def test_budget_ends_the_search_before_a_run_that_does_not_fit_and_more_goes_on(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     search_in_large_steps(monkeypatch)
@@ -77,7 +77,7 @@ def test_budget_ends_the_search_before_a_run_that_does_not_fit_and_more_goes_on(
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
+@needs_group
 def test_limit_of_a_script_holds_for_a_cold_page_cache(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     if os.geteuid() and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] not in range(24_000_000, 1 << 63):
@@ -92,7 +92,7 @@ def test_limit_of_a_script_holds_for_a_cold_page_cache(tmp_path, monkeypatch, ca
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
+@needs_group
 def test_limit_is_called_warm_where_what_was_read_could_not_be_named(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     search_in_large_steps(monkeypatch)

@@ -36,7 +36,6 @@ def missing(quoted, printed):
     return absent
 
 
-@pytest.mark.cgroup
 @pytest.mark.slow
 @pytest.mark.release
 @pytest.mark.end_to_end  # its commands run for seconds each; tests/watch tests what they do

@@ -159,7 +159,6 @@ def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_probe_killed_from_outside_ends_the_limit_search(setting, tmp_path, monkeypatch):
     probes = []

@@ -147,7 +147,6 @@ def test_run_without_a_limit_that_fails_ends_the_search_for_speed():
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @pytest.mark.end_to_end
 @needs_group
 def test_mapped_files_need_no_room_below_a_limit(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from ..experiment.test_records import run_once
 from ..scaled import Source, copies
 from .conftest import AXES, figure
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 VIEWS = ("overview", "findings", "figures", "holders", "changes", "cells", "provenance")
 SIZES = {"desktop": (1280, 800), "phone": (360, 740)}
 PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"

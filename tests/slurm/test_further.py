@@ -8,7 +8,7 @@ from ..conftest import link_stack
 from ..rules.test_further import FURTHER, place_of
 from .conftest import until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 
 def test_job_after_a_cancelled_one_goes_on(slurm, clone):

@@ -14,7 +14,7 @@ from ..docs.pages import blocks
 from ..watch.conftest import peaks_from, record_in
 from .conftest import until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 COMMAND = [str(Path(sys.executable).parent / "beyond-ram")]
 HOLD = f"{shlex.quote(sys.executable)} -I -S -c 'import time; held = bytearray(%d_000_000); time.sleep(%g)'"

@@ -13,7 +13,7 @@ from ..measure.hanging import PHASES, cell, environment, logs, make, measure
 from ..test_random_kills import processes_in
 from .conftest import until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 STEP_MB = 300
 ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_FAIL"}

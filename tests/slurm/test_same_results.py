@@ -10,7 +10,7 @@ from ..conftest import link_stack
 from ..test_random_kills import CONFIG
 from .conftest import REPOSITORY
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
 # The first attempt has room for Snakemake and the watcher, the second also for the program.

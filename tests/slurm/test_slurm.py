@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 # Slurm's exit code for a process that the kernel killed at its memory limit.
 OUT_OF_MEMORY = "0:125"

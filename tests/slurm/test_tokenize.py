@@ -16,7 +16,7 @@ from tests.tokenize.conftest import families  # noqa: F401 (a fixture)
 from .conftest import until
 from .test_two_nodes import restart
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 SHARDS = 4
 # As docs/tokenize.md has it.

@@ -16,7 +16,7 @@ from beyond_ram.experiment import records
 
 from .conftest import REPOSITORY, SNAKEMAKE, Run, until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 CONFIG = {
     "results": "results-nodes",

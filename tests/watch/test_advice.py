@@ -214,7 +214,6 @@ def smallest():
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @pytest.mark.skipif(no_situations() is not None, reason=str(no_situations()))
 @pytest.mark.parametrize(
     "situation",
@@ -240,7 +239,6 @@ def test_request_is_enough_and_not_much_more(situation, smallest):
     assert names or statistics.median(result["ratio"] for result in like) < 1.3
 
 
-@pytest.mark.cgroup
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize("cached", [True, False])

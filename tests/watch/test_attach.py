@@ -334,7 +334,6 @@ def test_process_with_a_reused_id_is_not_followed(seen_to_end, reader, sleeping)
     tree.close()
 
 
-@pytest.mark.cgroup
 @pytest.mark.slow
 @needs_group
 def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_path, other_group, sleeping):

@@ -115,7 +115,6 @@ def files(tmp_path):
 
 
 @needs_tree
-@pytest.mark.cgroup
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_group_of_each_runtime_is_found(layout, tmp_path):
     path, kind = LAYOUTS[layout]
@@ -131,7 +130,6 @@ def test_group_of_each_runtime_is_found(layout, tmp_path):
 
 
 @needs_tree
-@pytest.mark.cgroup
 def test_names_are_read_from_the_files_of_runtimes(files):
     pod = f"kubepods/burstable/pod{UID}"
     with laid_out(f"{pod}/{ONE}", f"machine.slice/libpod-{TWO}.scope") as (first, second):
@@ -143,7 +141,6 @@ def test_names_are_read_from_the_files_of_runtimes(files):
 
 
 @needs_tree
-@pytest.mark.cgroup
 def test_unknown_and_ambiguous_names_are_refused_with_candidates(files):
     with laid_out(f"docker/{ONE}", f"docker/{TWO}"):
         for word in ("nobody", ONE[:3]):
@@ -160,7 +157,6 @@ def test_unknown_and_ambiguous_names_are_refused_with_candidates(files):
 
 
 @needs_tree
-@pytest.mark.cgroup
 def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path):
     with laid_out(f"docker/{ONE}"):
         out = tmp_path / "out"

@@ -76,7 +76,6 @@ time.sleep(0.3)
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("way", ["peak", "moved", "removed"])
 def test_writes_to_memory_groups_are_noticed(way, watched, other_group):
@@ -124,7 +123,6 @@ time.sleep(0.5)
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 @pytest.mark.skipif(os.geteuid() != 0, reason="seeing who sets back a mark needs root")
 @pytest.mark.parametrize("way", ["own", "child"])
@@ -138,7 +136,6 @@ def test_mark_that_is_set_back_in_a_group_is_named(way, watched, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @pytest.mark.parametrize("way", ["peak", "mark"])
 def test_what_a_user_can_set_back_is_named(way, ordinary, public_folder, delegated):
     sets_back = """
@@ -240,7 +237,6 @@ def test_what_else_stands_in_its_status_does_not_hide_a_process(way, watched):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_limit_that_the_command_raises_is_named(watched):
     program = """
@@ -259,7 +255,6 @@ held = bytearray(b'x') * 100_000_000; time.sleep(0.2)
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_writes_of_others_to_memory_groups_are_not_the_commands(watched, other_group):
     mover = [*PYTHON, "import sys, time; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); time.sleep(0.2)"]

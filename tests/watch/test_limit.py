@@ -40,7 +40,6 @@ while group.exists():
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_tree_above_the_limit_is_killed_as_a_whole(watched):
     # The kernel kills only the worker, and its parent would wait for ever.
@@ -55,7 +54,6 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 @pytest.mark.skipif(bool(os.geteuid()) or machine.cgroup_version() != 1, reason="makes a group of v1, as root")
 def test_kill_by_a_group_inside_of_ours_makes_the_request_a_lower_bound(watched):
@@ -69,7 +67,6 @@ def test_limit_in_which_nothing_starts_is_refused(size, refused):
     assert "every command needs more than that" in refused("watch", "--memory-limit", size, "--", "true")
 
 
-@pytest.mark.cgroup
 @needs_group
 def test_no_group_is_left_behind(watched, monkeypatch):
     made = []

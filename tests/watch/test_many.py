@@ -102,7 +102,6 @@ def processes(wanted):
     return pids
 
 
-@pytest.mark.cgroup
 @needs_group
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
 @pytest.mark.parametrize(

@@ -197,7 +197,6 @@ def _no_container():
     return None if tried.returncode == 0 else "no namespaces can be made here"
 
 
-@pytest.mark.cgroup
 @pytest.mark.skipif(_no_container() is not None, reason=str(_no_container()))
 @pytest.mark.parametrize(("others", "basis"), [(0, AROUND), (1, TREE)])
 def test_process_outside_of_our_pid_namespace_is_not_overlooked(others, basis, tmp_path):
@@ -263,7 +262,6 @@ def test_own_group_is_found(tmp_path, version, place):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_unmapped_shared_memory_is_kept(watched):
     program = """
@@ -280,7 +278,6 @@ with tempfile.TemporaryFile(dir='/dev/shm') as file:
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_page_cache_is_not_kept(watched, tmp_path):
     program = "import sys, time; open(sys.argv[1], 'wb').write(bytes(60_000_000)); time.sleep(0.2)"
@@ -318,7 +315,6 @@ print(os.wait()[0], flush=True)
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("limit_bytes", [None, 40 * MB])
 def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, limit_bytes, other_group):
@@ -337,7 +333,6 @@ def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, 
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_groups_below_the_commands_own_belong_to_it(watched):
     program = MOVES.replace(
@@ -360,7 +355,6 @@ if os.fork""",
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_memory_freed_between_two_readings_is_not_shared(watched):
     program = "import subprocess, sys\n"
@@ -374,7 +368,6 @@ def missing_of(record):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(watched, monkeypatch):
     monkeypatch.setattr(memory_group.Elsewhere, "look", lambda *_: 1 // 0)
@@ -396,7 +389,6 @@ def test_memory_that_could_not_be_read_gives_a_lower_bound(watched, monkeypatch)
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_group_is_read_where_its_processes_cannot_be(watched, monkeypatch):
     monkeypatch.setattr("beyond_ram.watch.tree.Tree.memory", lambda tree: 1 // 0)

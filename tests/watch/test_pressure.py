@@ -35,7 +35,6 @@ def data(tmp_path):
 @pytest.mark.slow
 @needs_pressure
 @needs_group
-@pytest.mark.cgroup
 def test_limit_below_the_working_set_makes_the_command_wait(data, tmp_path):
     out = tmp_path / "out"
     record = watch([*PYTHON, READ_AGAIN, str(data)], out, WatchOptions(memory_limit_bytes=24 << 20))

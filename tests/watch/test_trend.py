@@ -1,4 +1,4 @@
-"""The rate of growth, from made-up readings and from a program whose rate is known."""
+"""The rate of growth, from made-up readings."""
 
 import pytest
 
@@ -75,22 +75,3 @@ def test_sentence_has_rate_and_time():
     growth = GrowthRate(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB))
     text = sentence(growth, "detached")
     assert all(part in text for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
-
-
-# What it keeps follows the clock, however unevenly it runs on a busy machine.
-GROWING = """
-import time
-kept, began = [], time.monotonic()
-while (passed_s := time.monotonic() - began) < 3:
-    kept += [bytearray(1_000_000) for _ in range(int(40 * passed_s) - len(kept))]
-    time.sleep(0.01)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.alone
-@pytest.mark.end_to_end
-def test_growing_program_has_its_rate(watched):
-    growth = watched(GROWING)["growth"]
-    assert 0.4 < growth["bytes_per_s"] / (40 * MB) < 2.5
-    assert growth["ceiling_bytes"] > growth["now_bytes"] > 60 * MB

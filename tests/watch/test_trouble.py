@@ -494,7 +494,6 @@ def test_events_of_another_monotonic_clock_are_placed_when_read(watched, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
 @needs_group
 def test_group_that_becomes_unreadable_is_reported(watched, monkeypatch):
     made = groups.make

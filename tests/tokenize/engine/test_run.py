@@ -309,7 +309,6 @@ print(before, before - run.available(), file=open(sys.argv[2], "w"))
 """
 
 
-@pytest.mark.cgroup
 @needs_group
 def test_memory_that_was_given_back_and_written_again_is_not_free(python, tmp_path):
     """The kernel keeps such pages on the lists of page cache."""
