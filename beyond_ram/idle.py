@@ -1,5 +1,6 @@
 """Keep Snakemake's scheduler idle while a run is measured, and let it end on SIGTERM."""
 
+import signal
 import threading
 from typing import Any
 
@@ -16,11 +17,12 @@ def stay_idle(workflow: Any) -> None:
         workflow.scheduler.job_rate_limiter = None
 
 
-def end_on_sigterm(workflow: Any) -> None:
+def end_on_sigterm() -> None:
     """Let Snakemake end on SIGTERM also while it holds its lock.
 
     The handler of Snakemake 9.27 takes a lock that the thread which it interrupts may hold, and then waits for itself
-    for ever. The thread may take a lock of this kind twice.
+    for ever. In a thread of its own it waits for the other.
     """
-    if hasattr(workflow.scheduler, "_lock"):
-        workflow.scheduler._lock = threading.RLock()
+    handler = signal.getsignal(signal.SIGTERM)
+    if callable(handler):
+        signal.signal(signal.SIGTERM, lambda *how: threading.Thread(target=handler, args=how).start())

@@ -119,8 +119,7 @@ def set_aside(workflow: Any, files: Sequence[str], rests_on: Callable[[str], boo
 
     With `--touch` outputs stay as they are.
     """
-    planned = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
-    if not workflow.touch and any(path in files or rests_on(path) for path in planned):
+    if not workflow.touch and any(path in files or rests_on(path) for path in _planned(workflow)):
         for file in files:
             if Path(file).exists():
                 Path(file).replace(_aside(file))
@@ -141,8 +140,13 @@ def log_name(files: Sequence[str]) -> None:
 
 def log_findings(workflow: Any, brief: str) -> None:
     """Log the lines of file `brief`, if the call has made it."""
-    if any(brief in map(str, job.output) for job in workflow.dag.jobs):
+    if brief in _planned(workflow):
         logger.info(Path(brief).read_text(encoding="utf-8").rstrip())
+
+
+def _planned(workflow: Any) -> set[str]:
+    """The outputs of all jobs of this call, whether or not they have finished."""
+    return {str(path) for job in workflow.dag.needrun_jobs(exclude_finished=False) for path in job.output}
 
 
 def _aside(file: str) -> Path:

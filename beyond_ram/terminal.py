@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
 from . import mask_secrets
@@ -35,17 +34,8 @@ TARGETS: dict[str, str] = {}
 """The targets that may be asked for by name; tables and figures also by their own names. rules/outputs.smk fills it."""
 # Around the log of a failed job, so that what is open in a command does not hide it.
 _RULE = re.compile("^(=+)$", re.MULTILINE)
-
-
-class _Masked(logging.Formatter):
-    """Messages as another formatter writes them, without secrets: a failed job shows its command and its log."""
-
-    def __init__(self, of: logging.Formatter | None) -> None:
-        super().__init__()
-        self._of = of or logging.Formatter()
-
-    def format(self, record: logging.LogRecord) -> str:
-        return "".join(map(mask_secrets.in_text, _RULE.split(self._of.format(record))))
+# Yellow and red.
+_COLOURS = {logging.WARNING: 33, logging.ERROR: 31, logging.CRITICAL: 31}
 
 
 class LogHandler(LogHandlerBase):
@@ -57,9 +47,9 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         common = self.common_settings
         self._stream: TextIO = sys.stdout if common.stdout else sys.stderr
-        self._snakemakes = ColorizingTextHandler(nocolor=common.nocolor, stream=self._stream)
         self._all = common.dryrun or common.verbose or common.printshellcmds or common.debug_dag
         self._redraws = self._stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._colours = {} if common.nocolor or not self._redraws else _COLOURS
         self._steps, self._runs, self._measured = "", 0, 0
         self._started, self._began = False, 0.0
         self._measuring: set[int] = set()
@@ -70,8 +60,10 @@ class LogHandler(LogHandlerBase):
                 return
             if self._redraws:
                 print("\r\x1b[K", end="", file=self._stream, flush=True)
-            self._snakemakes.formatter = _Masked(self.formatter)
-            self._snakemakes.emit(record)
+            # A failed job shows its command and its log.
+            if text := "".join(map(mask_secrets.in_text, _RULE.split(self.format(record)))):
+                colour = self._colours.get(record.levelno)
+                print(f"\x1b[{colour}m{text}\x1b[0m" if colour else text, file=self._stream, flush=True)
             if getattr(record, "exception", "") == "MissingRuleException":
                 print(_nearest_target(record.getMessage()), file=self._stream, flush=True)
         except Exception:  # an error in a message must not end a run

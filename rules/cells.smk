@@ -49,7 +49,7 @@ def code_in(name, of):
 def measure_input(cell):
     """The inputs of a run: its stack (the marker of its environment, or the lock) and its data."""
     missing = (file for file in run_files(cell.path) if not os.path.exists(file))
-    workflow.dag.forcefiles.update(itertools.islice(missing, 1))  # one is enough for the job
+    plan(itertools.islice(missing, 1))  # one is enough for the job
     return {
         "stack": environment_of(cell["stack"]) or lock_of(cell["stack"]),
         "reads": job_of(cell)[0],
@@ -160,9 +160,9 @@ def runs_for(output, files):
         code = changed.get(record, stamp.code) if stamp else outdated.code_of(file)
         codes.add(code_of_cell(cell_of(run)))
         if (code or record in changed) and code != code_of_cell(cell_of(run)):
-            workflow.dag.forcefiles.add(file)
+            plan([file])
     made_files = [file for record in stamps for file in run_files(os.path.dirname(record))]
     other_code = codes and any(changed.get(record, stamp.code) not in codes for record, stamp in stamps.items())
     if changed or other_code or not all(map(os.path.exists, made_files)):
-        workflow.dag.forcefiles.update(output)
+        plan(output)
     return files

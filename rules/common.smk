@@ -18,7 +18,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from snakemake.common.configfile import load_configfile
 from snakemake.deployment.conda import CondaEnvFileSpec
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
@@ -47,7 +46,7 @@ gc.set_threshold(200_000, 50, 1000)
 
 try:
     given = workflow.config_settings.config
-    merged, files = experiment.merge.read(DEFAULT_FILES, GIVEN_FILES, given, load_configfile)
+    merged, files = experiment.merge.read(DEFAULT_FILES, GIVEN_FILES, given, experiment.content_of)
     # Snakemake's own merging would leave parts of a default experiment in one of the same name.
     config.clear()
     config.update(merged)
@@ -83,12 +82,17 @@ onstart:
     outdated.set_aside(workflow, REPORT, rests_on)
     experiment.specs.write(CONFIG, config, ORDER_SEED)
     idle.stay_idle(workflow)
-    idle.end_on_sigterm(workflow)
+    idle.end_on_sigterm()
+
+
+def plan(paths):
+    """Have the jobs of these outputs run, whatever the times of their files."""
+    workflow.dag.forcefiles.update(paths)
 
 
 def made(paths):
     """The paths, each planned if it is missing. Snakemake makes no missing file for an output that stands."""
-    workflow.dag.forcefiles.update(path for path in paths if not os.path.exists(path))
+    plan(path for path in paths if not os.path.exists(path))
     return paths
 
 
@@ -131,7 +135,7 @@ def lock_to_build(stack):
     """The lock of a stack. An environment of another lock is planned, whatever the times of both."""
     lock, marker = lock_of(stack), f".stacks/{stack}/beyond-ram.lock"
     if os.path.exists(lock) and os.path.exists(marker) and not filecmp.cmp(lock, marker, shallow=False):
-        workflow.dag.forcefiles.add(marker)
+        plan([marker])
     return lock
 
 
@@ -239,5 +243,5 @@ def copies_of_records():
         # Whether objects of stores have changed only the command sees: its last job runs in each call.
         last = own_files().addresses and copy.endswith("summary.record")
         if last or not own_files().is_recorded(record, copy, question_of_ids()):
-            workflow.dag.forcefiles.add(copy)
+            plan([copy])
     return list(shards)

@@ -134,6 +134,7 @@ for part in OUTPUTS.parts():
 
 
 # For the message about an unknown one.
-terminal.TARGETS.update(
-    (re.sub("^(table|figure)_", "", rule.name), rule.name) for rule in workflow.rules if not rule.has_wildcards()
-)
+for chapter in OUTPUTS.chapters:
+    terminal.TARGETS.update((name, f"table_{name}") for name in chapter.tables if name not in WITH_OWN_RULE)
+    terminal.TARGETS.update((name, f"figure_{name}") for name in chapter.figures)
+terminal.TARGETS.update((name, name) for name in ("all", "report", "tokenise", *OUTPUTS.parts()))

@@ -31,7 +31,7 @@ def finish():
     finished()
 
 onstart:
-    idle.end_on_sigterm(workflow)
+    idle.end_on_sigterm()
     finished, workflow.scheduler._finish_jobs = workflow.scheduler._finish_jobs, finish
 
 rule all:

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,29 +37,22 @@ def run(arguments: argparse.Namespace) -> int:
         command = snakemake(arguments.words, Path.cwd(), project())
         os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
         os.chdir(project())
-        check(command)
+        check(arguments.words)
         os.execvp(command[0], command)
     arguments.show_help()
     return 0
 
 
-def check(command: Sequence[str]) -> None:
-    """Raise ValueError for an option that snakemake does not have."""
-    from snakemake.cli import get_argument_parser
-    from snakemake.exceptions import CliException
-
+def check(words: Sequence[str]) -> None:
+    """Raise ValueError for an option that is not in snakemake's help; it would answer with 120 lines of usage."""
     from ..text import did_you_mean
-    from . import Parser
 
-    parser = get_argument_parser()
-    parser.error = Parser(prog="beyond-ram run").error
-    try:
-        _, unknown = parser.parse_known_args(command[1:])
-    except CliException as error:
-        raise ValueError(str(error)) from None
-    if options := [word.partition("=")[0] for word in unknown if word.startswith("-")]:
-        every = [one for action in parser._actions for one in action.option_strings]
-        raise ValueError(f"no option {options[0]} of beyond-ram run or snakemake{did_you_mean(options[0], every)}")
+    usage = subprocess.run(["snakemake", "--help"], capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", usage))
+    for word in itertools.takewhile(lambda word: word != "--", words):
+        name = word.partition("=")[0] if word[:2] == "--" else word[:2]
+        if re.fullmatch(r"--?[a-zA-Z]\S*", word) and not any(option.startswith(name) for option in options):
+            raise ValueError(f"no option {name} of beyond-ram run or snakemake{did_you_mean(name, options)}")
 
 
 def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:

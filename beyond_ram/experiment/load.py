@@ -318,8 +318,9 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
             line = where(*key) + f"has to be a list, as [{_ECHO.repr(fault['input'])}]"
         else:
             line = where(*key) + fault["msg"].removeprefix("Value error, ")
-            cause = fault.get("ctx", {}).get("error")
-            if not isinstance(fault["input"], dict) and not isinstance(cause, NotEchoedError):
+            if not isinstance(fault["input"], dict) and not isinstance(
+                fault.get("ctx", {}).get("error"), NotEchoedError
+            ):
                 line += f"; given: {_ECHO.repr(fault['input'])}"
         lines.setdefault(tuple(key), line)  # one line per key, even if several branches of a union reject it
     return lines.values()

@@ -62,10 +62,13 @@ def test_dry_run_works_from_another_folder(tmp_path, run_in):
     }
 
 
-@pytest.mark.parametrize(("word", "message"), [("--confgfile", "did you mean '--configfile'"), ("--cores", "integer")])
-def test_mistyped_option_is_one_line(word, message):
-    with pytest.raises(ValueError, match=message):
-        check(["snakemake", word, "x"])
+@pytest.mark.slow
+def test_mistyped_option_is_one_line(path, monkeypatch):
+    monkeypatch.setenv("PATH", path)
+    check(["-nc4", "all", "--config", "a=-1", "-j", "-1", "-A x", "--quie=rules", "--", "--none"])
+    for word, hint in (("--confgfile=x", "did you mean '--configfile'"), ("-y", "no option -y")):
+        with pytest.raises(ValueError, match=hint):
+            check(["-n", word])
 
 
 @pytest.mark.parametrize("words", [["--cores", "0"], ["-c0"], ["-j", "0"], ["--cores=0"]])
