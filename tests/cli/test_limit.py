@@ -6,9 +6,8 @@ import resource
 
 import pytest
 
-from beyond_ram.advice import mem
 from beyond_ram.cli import main
-from beyond_ram.cli.limit import _cache_line, _lines
+from beyond_ram.cli.limit import _cache_line
 from beyond_ram.measure.limit import COMPLETIONS
 from beyond_ram.watch.pagecache import evict, residency
 
@@ -132,10 +131,3 @@ def test_cache_counts_from_16_mib_and_3_percent_of_the_limit(from_cache_mb, limi
     probe = {"limit_bytes": limit_mb * 1e6, "duration_s": 1.0, "from_cache_bytes": from_cache_mb * 1e6, "read_bytes": 0}
     line = _cache_line({"completed_at_bytes": limit_mb * 1e6, "probes": [probe]})
     assert line.startswith(f"page cache: {'warm' if warm else 'cold'}")
-
-
-def test_request_is_not_below_a_limit_that_completed():
-    probes = [{"limit_bytes": 500e6, "read_bytes": None, "from_cache_bytes": None, "duration_s": 1.0}]
-    sizes = {"completed_at_bytes": 500_000_000, "ask_bytes": 400_000_000}
-    limits = {**sizes, "probes": probes, "speed_share": None, "completed_runs": 1}
-    assert _lines(limits, {"duration_s": 1.0})[-1].endswith(f"--mem={mem(500_000_000)} (M is MiB)")

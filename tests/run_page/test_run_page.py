@@ -114,14 +114,10 @@ def test_a_page_links_to_files_that_are_kept(run):
     assert "<a " not in page.html({"one": run}, None)
 
 
-def test_two_runs_on_the_terminal(run, tmp_path, capsys):
+def test_change_from_run_to_run_is_shown(run):
     rows = rows_of(a=run, b=changed(run, duration_s=2 * run.record["duration_s"]))
     assert rows["took"][2] == "2.0x"
     assert rows["kept, peak"][2] == "same"
-    assert cli.main(["show", str(run.folder), str(run.folder / ".." / run.folder.name)]) == 0
-    out = capsys.readouterr().out
-    assert "kept, peak" in out
-    assert not list(tmp_path.iterdir())
 
 
 def test_growth_of_a_short_run_is_unknown(run):
@@ -148,11 +144,6 @@ def test_waiting_of_the_machine_is_no_waiting_of_a_run(run):
         return "waited for memory" in rows_of(a=one, b=one)
 
     assert [waited(of) for of in ("group", "around", "machine")] == [True, False, False]
-
-
-def test_one_run_on_the_terminal_is_its_summary(run, capsys):
-    assert cli.main(["show", str(run.folder)]) == 0
-    assert "ask for" in capsys.readouterr().out
 
 
 def test_a_damaged_run_is_refused_in_one_line(run, tmp_path, capsys):

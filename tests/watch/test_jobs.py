@@ -1,13 +1,10 @@
 """The line about a job, from made-up records and groups."""
 
-import subprocess
 import sys
 
 import pytest
 
 from beyond_ram.watch import jobs
-
-from .conftest import CLI, PYTHON, record_in
 
 MIB = 1 << 20
 JOB = [sys.executable, "-m", "beyond_ram", "job"]
@@ -61,13 +58,3 @@ def test_unreadable_record_gets_one_line(content, expected, tmp_path, refused):
     message = refused("job", "--record", str(tmp_path))
     assert expected in message and str(tmp_path) in message
     assert len(message.splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_record_of_a_command_gives_a_line(tmp_path):
-    program = "import time; held = bytearray(80_000_000); time.sleep(0.2)"
-    subprocess.run([*CLI, "--out", str(tmp_path), "--", *PYTHON, program], check=True, capture_output=True)
-    done = subprocess.run([*JOB, "7", "--record", str(tmp_path)], capture_output=True, text=True, check=True)
-    kept = record_in(tmp_path)["peak"]["kept"]["kept_bytes"]
-    assert done.stdout.startswith("beyond-ram: job 7: ")
-    assert f"kept {kept / 1e6:,.0f} MB" in done.stdout

@@ -106,14 +106,6 @@ def test_request_has_its_condition_and_upper_end(record):
     assert without_copies.ask_bytes + (30 << 20) < without_copies.high_bytes < without_copies.ask_bytes + (36 << 20)
 
 
-def test_limits_and_requests_have_the_same_unit(record):
-    record |= {"memory_limit_bytes": 500 << 20}
-    assert "(limit 524 MB)" in next(iter(lines(record)))
-    record |= {"outcome": "killed_at_limit", "killed_for_memory": True, "signal": "SIGKILL"}
-    request = next(line for line in lines(record) if line.startswith("ask for"))
-    assert request.startswith("ask for     at least --mem=502M (M is MiB): killed at the limit of 524 MB")
-
-
 def test_summary_has_kinds_of_memory_and_the_limit_around(record):
     record["peak"]["kept"]["at_kept"] |= {"anon_bytes": 20_000_000, "shmem_bytes": 300_000_000}
     record["peak"]["around"] = {"limit_bytes": 1 << 30, "kills": 2}

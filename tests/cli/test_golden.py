@@ -1,0 +1,126 @@
+"""What commands print, from saved runs and made-up results, as on its golden pages.
+
+`BEYOND_RAM_GOLDEN=1 uv run pytest tests/cli/test_golden.py` renews the pages: read the diff.
+"""
+
+import os
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.changes import changes
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.atlas import compare as atlas_compare
+from beyond_ram.cli import limit, main, why
+from beyond_ram.fit.answer import text
+from beyond_ram.report.changes import Compared
+from beyond_ram.stacks.differences import Difference
+
+from ..analysis.test_comparisons import runs
+from ..atlas.test_compare import write_tables
+from ..bisect.test_result import result, runs_of
+from ..fit.test_answer import fit, linear
+from ..gate.test_result import SAME, gate
+
+GOLDEN = Path(__file__).with_name("golden")
+MB = 1e6
+COMMANDS = {
+    "show": "show runs/completed",
+    "show-killed": "show runs/killed",
+    "show-two": "show runs/completed runs/killed",
+    "job": "job 7 --record runs/completed",
+    "job-killed": "job 7 --record runs/killed",
+}
+
+
+def limits():
+    probe = {"limit_bytes": 104 * MB, "duration_s": 1.5, "from_cache_bytes": 0, "read_bytes": 24 * MB}
+    whole = {
+        "completed_at_bytes": 104 * MB, "killed_at_bytes": 101 * MB, "timed_out_at_bytes": None, "completed_runs": 3,
+        "ask_bytes": 90 * MB, "probes": [probe] * 3, "speed_share": 0.9, "speed_kept_at_bytes": 120 * MB,
+        "speed_probes": [1, 2],
+    }  # fmt: skip
+    free = {"duration_s": 1.25}
+    warm = {"speed_kept_at_bytes": None, "probes": [probe | {"from_cache_bytes": 48 * MB}], "completed_runs": 1}
+    return "\n\n".join(
+        "\n".join(limit._lines(one, free))
+        for one in (whole, whole | warm, {"not_run": "no memory group"}, {"out_of_budget": True}, {"probes": []})
+    )
+
+
+def holders():
+    steps = [
+        {"kind": "name", "holder": "rows", "type": "list", "released_bytes": 60 * MB, "also_held_by": ["cache"]},
+        {"kind": "garbage", "holder": "Node", "released_bytes": 12 * MB},
+        {"kind": "allocator", "holder": "pyarrow's pool", "released_bytes": 9 * MB},
+        {"kind": "others", "holder": "others", "released_bytes": 1 * MB},
+    ]
+    sites = {"stayed": [{"bytes": 30 * MB, "calls": ["load (/home/me/case.py:3)", "main (/home/me/case.py:9)"]}]}
+    whole = {
+        "error": None, "end_bytes": 150 * MB, "start_bytes": 5 * MB, "imports_bytes": 20 * MB, "steps": steps,
+        "stayed_bytes": 60 * MB, "floor_bytes": 1 * MB, "threads": 1, "peak_bytes": 250 * MB, "sites": sites,
+        "processes": [{"private_bytes": 7 * MB, "pid": 9, "name": "worker"}],
+    }  # fmt: skip
+    failed = whole | {"error": "No module named 'absent'", "sites": {}, "threads": 0, "processes": []}
+    return "\n\n".join("\n".join(why.lines("case.py", one)) for one in (whole, failed))
+
+
+def atlas(folder):
+    write_tables(folder)
+    (folder / "mine.txt").write_text("one==1.0\ntwo==3.1\nother==7\n")
+    (folder / "theirs.txt").write_text("one==1.5\ntwo==7.0\nother==8\n")
+    paths = [str(folder / name) for name in ("mine.txt", "theirs.txt")]
+    both = paths, paths[::-1]
+    return "\n\n".join("\n".join(atlas_compare.lines(atlas_compare.compare(*pair, folder))) for pair in both)
+
+
+def compared(folder):
+    cells = [
+        runs(stack=stack, grown=grown, num_files=files)
+        for files, sizes in enumerate(((100, 400), (400, 100), (100, 100)), 1)
+        for stack, grown in zip(("old", "new"), sizes, strict=True)
+    ]
+    table = changes(comparisons(pd.DataFrame([line for lines in cells for line in lines]), [("old", "new")]))
+    packages = {("old", "new"): [Difference("datasets", "1.0", "2.0")]}
+    return "\n".join(Compared(table, packages, ["1 cell that only old has"], folder).text())
+
+
+def searched(folder):
+    same, step = ({"peak_kept_bytes": (3e8, 3e8), "end_kept_bytes": sizes} for sizes in ((1e8, 1e8), (1e8, 2e8)))
+    return "\n\n".join("\n".join(result(folder, runs_of(**values)).lines()) for values in (step, same))
+
+
+def fitted(monkeypatch):
+    return "\n\n".join("\n".join(text(fit(linear, monkeypatch, memory_bytes=size))) for size in (10**9, 10**8))
+
+
+def gated():
+    cells = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
+    return "\n".join(cells.lines()) + "\n\n" + cells.markdown()
+
+
+OUTPUTS = {
+    "limit": lambda folder, patch: limits(),
+    "why": lambda folder, patch: holders(),
+    "atlas-compare": lambda folder, patch: atlas(folder),
+    "compare": lambda folder, patch: compared(folder),
+    "bisect": lambda folder, patch: searched(folder),
+    "fit": lambda folder, patch: fitted(patch),
+    "gate": lambda folder, patch: gated(),
+}
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *OUTPUTS])
+def test_output_reads_as_on_its_golden_page(name, tmp_path, monkeypatch, capsys):
+    if name in COMMANDS:
+        monkeypatch.chdir(GOLDEN)
+        assert main(shlex.split(COMMANDS[name])) == 0
+        page = capsys.readouterr().out
+    else:
+        page = OUTPUTS[name](tmp_path, monkeypatch).replace(str(tmp_path), "DIR") + "\n"
+    file = GOLDEN / f"{name}.txt"
+    if os.environ.get("BEYOND_RAM_GOLDEN"):
+        file.write_text(page)
+    assert page == file.read_text()
