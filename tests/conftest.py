@@ -213,6 +213,13 @@ def small_disk(tmp_path):
         yield place
 
 
+def assert_golden(page, file):
+    """Compare a text with its golden page, or renew that with BEYOND_RAM_GOLDEN=1."""
+    if os.environ.get("BEYOND_RAM_GOLDEN"):
+        file.write_text(page)
+    assert page == file.read_text()
+
+
 @pytest.fixture(scope="session")
 def root():
     return ROOT

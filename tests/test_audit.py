@@ -1,24 +1,13 @@
 """The result of .ci/audit from that of pip-audit: vulnerable, known, nothing known, no answer."""
 
-import importlib.machinery
-import importlib.util
 import json
+import runpy
 
 import pytest
 
 from .conftest import ROOT
 
-
-@pytest.fixture(scope="module")
-def audit():
-    loader = importlib.machinery.SourceFileLoader("audit", str(ROOT / ".ci" / "audit"))
-    spec = importlib.util.spec_from_loader("audit", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
+AUDIT = runpy.run_path(str(ROOT / ".ci" / "audit"))
 SOUND = {"name": "a", "version": "1", "vulns": []}
 BAD = {"name": "b", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["3"]}]}
 UNKNOWN = {"name": "c", "skip_reason": "not found"}
@@ -34,11 +23,11 @@ UNKNOWN = {"name": "c", "skip_reason": "not found"}
         (None, "", 0, "SKIPPED, the audit could not be made: no answer"),
     ],
 )
-def test_only_a_known_vulnerability_fails(audit, dependencies, messages, status, expected_line):
-    lines, ended = audit.summary(json.dumps({"dependencies": dependencies}) if dependencies else "", messages)
+def test_only_a_known_vulnerability_fails(dependencies, messages, status, expected_line):
+    lines, ended = AUDIT["summary"](json.dumps({"dependencies": dependencies}) if dependencies else "", messages)
     assert ended == status
     assert expected_line in lines
 
 
-def test_audited_lock_exists(audit):
-    assert audit.LOCK.read_text(encoding="utf-8").startswith("aio")
+def test_audited_lock_exists():
+    assert AUDIT["LOCK"].read_text(encoding="utf-8").startswith("aio")

@@ -3,41 +3,19 @@
 import pytest
 
 from beyond_ram.experiment import load
-from beyond_ram.outputs import (
-    FIGURES,
-    GENERAL,
-    Figure,
-    Outputs,
-    always,
-    has,
-    parameters,
-    varies,
-)
+from beyond_ram.outputs import FIGURES, GENERAL, Figure, Outputs, always, has, parameters, varies
 
 SCAN = {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}
 LOAD = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["t"], "loader": ["threads"]}}
 
 
 def outputs(root, **experiments):
-    scripts = {"own": {"file": "cases/pandas_2_2_0.py"}}
-    config = load(
-        {"corpora": {}, "scripts": scripts, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root
-    )
+    scripts, tokens = {"own": {"file": "cases/pandas_2_2_0.py"}}, {"t": {"rows": 9}}
+    config = load({"corpora": {}, "scripts": scripts, "tokens": tokens, "experiments": experiments}, root=root)
     planned = Outputs(root, config.run())
-    planned.add(
-        "limit",
-        "Limits",
-        lambda e: e.workload == "script",
-        tables=["limits"],
-        figures={"smallest_limit": Figure("Limits")},
-    )
-    planned.add(
-        "load",
-        "Loading",
-        lambda e: e.workload == "load",
-        tables=["loaders"],
-        figures={"cost": Figure("Cost", varies("order"))},
-    )
+    limit, cost = {"smallest_limit": Figure("Limits")}, {"cost": Figure("Cost", varies("order"))}
+    planned.add("limit", "Limits", lambda one: one.workload == "script", tables=["limits"], figures=limit)
+    planned.add("load", "Loading", lambda one: one.workload == "load", tables=["loaders"], figures=cost)
     planned.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
     return planned
 

@@ -91,10 +91,13 @@ def test_a_candidate_that_fails_is_worse(results, capsys):
 
 
 @pytest.mark.slow
-def test_two_folders_are_compared(results, tmp_path):
+def test_two_folders_are_compared_and_results_of_another_machine_need_an_option(results, tmp_path, capsys):
     for rep in (1, 2):
-        write_run(tmp_path / "later", "old", rep, work=False)
-    assert compare(results, tmp_path / "later") == 1
+        write_run(tmp_path / "later", "old", rep, work=False, cpu_count=512)
+    assert compare(results, tmp_path / "later") == 2
+    assert "other machines: cpu_count" in capsys.readouterr().err
+    assert not (tmp_path / "later" / "changes").exists()
+    assert compare(results, tmp_path / "later", "--other-machines") == 1
     table = pd.read_csv(tmp_path / "later" / "changes" / "changes.csv")
     assert set(table["before"]) == {f"old in {results}"}
 
@@ -142,16 +145,6 @@ def test_package_differences_are_on_the_page(tmp_path, capsys):
     page = (tmp_path / "two" / "changes" / "changes.html").read_text()
     assert "gone: 1 package: datasets 1.0 to 2.0." in page
     assert "packages that differ between" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_results_of_another_machine_need_an_option(results, tmp_path, capsys):
-    for rep in (1, 2):
-        write_run(tmp_path / "later", "old", rep, cpu_count=512)
-    assert compare(results, tmp_path / "later") == 2
-    assert "other machines: cpu_count" in capsys.readouterr().err
-    assert not (tmp_path / "later" / "changes").exists()
-    assert compare(results, tmp_path / "later", "--other-machines") == 2
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 `BEYOND_RAM_GOLDEN=1 uv run pytest tests/cli/test_golden.py` renews the pages: read the diff.
 """
 
-import os
 import shlex
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from beyond_ram.stacks.differences import Difference
 from ..analysis.test_comparisons import runs
 from ..atlas.test_compare import write_tables
 from ..bisect.test_result import result, runs_of
+from ..conftest import assert_golden
 from ..fit.test_answer import fit, linear
 from ..gate.test_result import SAME, gate
 
@@ -35,7 +35,7 @@ COMMANDS = {
 }
 
 
-def limits():
+def limited(folder, monkeypatch):
     probe = {"limit_bytes": 104 * MB, "duration_s": 1.5, "from_cache_bytes": 0, "read_bytes": 24 * MB}
     whole = {
         "completed_at_bytes": 104 * MB, "killed_at_bytes": 101 * MB, "timed_out_at_bytes": None, "completed_runs": 3,
@@ -44,13 +44,11 @@ def limits():
     }  # fmt: skip
     free = {"duration_s": 1.25}
     warm = {"speed_kept_at_bytes": None, "probes": [probe | {"from_cache_bytes": 48 * MB}], "completed_runs": 1}
-    return "\n\n".join(
-        "\n".join(limit._lines(one, free))
-        for one in (whole, whole | warm, {"not_run": "no memory group"}, {"out_of_budget": True}, {"probes": []})
-    )
+    others = ({"not_run": "no memory group"}, {"out_of_budget": True}, {"probes": []})
+    return [limit._lines(one, free) for one in (whole, whole | warm, *others)]
 
 
-def holders():
+def holders(folder, monkeypatch):
     steps = [
         {"kind": "name", "holder": "rows", "type": "list", "released_bytes": 60 * MB, "also_held_by": ["cache"]},
         {"kind": "garbage", "holder": "Node", "released_bytes": 12 * MB},
@@ -64,19 +62,18 @@ def holders():
         "processes": [{"private_bytes": 7 * MB, "pid": 9, "name": "worker"}],
     }  # fmt: skip
     failed = whole | {"error": "No module named 'absent'", "sites": {}, "threads": 0, "processes": []}
-    return "\n\n".join("\n".join(why.lines("case.py", one)) for one in (whole, failed))
+    return [why.lines("case.py", one) for one in (whole, failed)]
 
 
-def atlas(folder):
+def locks(folder, monkeypatch):
     write_tables(folder)
     (folder / "mine.txt").write_text("one==1.0\ntwo==3.1\nother==7\n")
     (folder / "theirs.txt").write_text("one==1.5\ntwo==7.0\nother==8\n")
     paths = [str(folder / name) for name in ("mine.txt", "theirs.txt")]
-    both = paths, paths[::-1]
-    return "\n\n".join("\n".join(atlas_compare.lines(atlas_compare.compare(*pair, folder))) for pair in both)
+    return [atlas_compare.lines(atlas_compare.compare(*pair, folder)) for pair in (paths, paths[::-1])]
 
 
-def compared(folder):
+def compared(folder, monkeypatch):
     cells = [
         runs(stack=stack, grown=grown, num_files=files)
         for files, sizes in enumerate(((100, 400), (400, 100), (100, 100)), 1)
@@ -84,43 +81,32 @@ def compared(folder):
     ]
     table = changes(comparisons(pd.DataFrame([line for lines in cells for line in lines]), [("old", "new")]))
     packages = {("old", "new"): [Difference("datasets", "1.0", "2.0")]}
-    return "\n".join(Compared(table, packages, ["1 cell that only old has"], folder).text())
+    return [Compared(table, packages, ["1 cell that only old has"], folder).text()]
 
 
-def searched(folder):
+def searched(folder, monkeypatch):
     same, step = ({"peak_kept_bytes": (3e8, 3e8), "end_kept_bytes": sizes} for sizes in ((1e8, 1e8), (1e8, 2e8)))
-    return "\n\n".join("\n".join(result(folder, runs_of(**values)).lines()) for values in (step, same))
+    return [result(folder, runs_of(**values)).lines() for values in (step, same)]
 
 
-def fitted(monkeypatch):
-    return "\n\n".join("\n".join(text(fit(linear, monkeypatch, memory_bytes=size))) for size in (10**9, 10**8))
+def fitted(folder, monkeypatch):
+    return [text(fit(linear, monkeypatch, memory_bytes=size)) for size in (10**9, 10**8)]
 
 
-def gated():
+def gated(folder, monkeypatch):
     cells = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
-    return "\n".join(cells.lines()) + "\n\n" + cells.markdown()
+    return [cells.lines(), [cells.markdown().rstrip()]]
 
 
-OUTPUTS = {
-    "limit": lambda folder, patch: limits(),
-    "why": lambda folder, patch: holders(),
-    "atlas-compare": lambda folder, patch: atlas(folder),
-    "compare": lambda folder, patch: compared(folder),
-    "bisect": lambda folder, patch: searched(folder),
-    "fit": lambda folder, patch: fitted(patch),
-    "gate": lambda folder, patch: gated(),
-}
+@pytest.mark.parametrize("name", COMMANDS)
+def test_output_of_a_command_reads_as_on_its_golden_page(name, monkeypatch, capsys):
+    monkeypatch.chdir(GOLDEN)
+    assert main(shlex.split(COMMANDS[name])) == 0
+    assert_golden(capsys.readouterr().out, GOLDEN / f"{name}.txt")
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *OUTPUTS])
-def test_output_reads_as_on_its_golden_page(name, tmp_path, monkeypatch, capsys):
-    if name in COMMANDS:
-        monkeypatch.chdir(GOLDEN)
-        assert main(shlex.split(COMMANDS[name])) == 0
-        page = capsys.readouterr().out
-    else:
-        page = OUTPUTS[name](tmp_path, monkeypatch).replace(str(tmp_path), "DIR") + "\n"
-    file = GOLDEN / f"{name}.txt"
-    if os.environ.get("BEYOND_RAM_GOLDEN"):
-        file.write_text(page)
-    assert page == file.read_text()
+@pytest.mark.parametrize("lines", [limited, holders, locks, compared, searched, fitted, gated])
+def test_result_reads_as_on_its_golden_page(lines, tmp_path, monkeypatch):
+    blocks = ["\n".join(block) for block in lines(tmp_path, monkeypatch)]
+    page = "\n\n".join(blocks).replace(str(tmp_path), "DIR") + "\n"
+    assert_golden(page, GOLDEN / f"{lines.__name__}.txt")

@@ -71,14 +71,6 @@ def test_results_of_locks_are_a_document(document):
     assert "datasets" in {one["library"] for one in compared["libraries"]}
 
 
-@pytest.mark.slow
-def test_fit_prints_its_file(document):
-    program = "import time; held = bytearray(10_000_000 * int(__import__('sys').argv[1])); time.sleep(0.1)"
-    words = ("fit", "--memory", "1G", "--vary", "n=1,2")
-    assert cli.main([*words, "--json", "--", sys.executable, "-c", program, "{n}"]) == 0
-    assert len(json.loads(Path("results-fit/fit.json").read_text())["settings"]) == 2
-
-
 @pytest.mark.parametrize(("to", "status"), [("| true", 141), ("> /dev/full", 2), (">&-", 0)])
 def test_output_that_nobody_reads_has_no_traceback(to, status):
     long = "sleep 0.3; " if to == "| true" else ""  # until the reader has gone

@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.cli import main, stack
-from beyond_ram.report import changes
-
-from .test_compare import write_run
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +42,3 @@ def test_upgrade_lists_changes_and_keeps_the_lock_before(project, capsys):
     assert "mine-before.txt" in (envs / "mine-before.yaml").read_text()
     assert main(["stack", "upgrade", "mine"]) == 0, "nothing to renew"
     assert (envs / "mine-before.txt").read_bytes() == lock
-
-
-@pytest.mark.slow
-def test_compare_lists_differences_of_the_locks(project, capsys, monkeypatch):
-    monkeypatch.setattr(changes, "FILES", project)
-    for stack_name in ("mine", "early"):
-        for rep in (1, 2):
-            write_run(Path("results"), stack_name, rep)
-    capsys.readouterr()
-    assert main(["compare", "mine", "early"]) == 0
-    differ = "click 8.1.0 to 8.0.0rc1, packaging 24.0 gone"
-    assert f"packages that differ between mine and early: {differ}\n" in capsys.readouterr().out

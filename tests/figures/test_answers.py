@@ -4,14 +4,13 @@
 """
 
 import math
-import os
 import runpy
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ..conftest import ROOT
+from ..conftest import ROOT, assert_golden
 
 GOLDEN = Path(__file__).with_name("answers.md")
 MB = 1e6
@@ -115,9 +114,7 @@ def answers():
 
 def test_answers_read_as_on_their_golden_page():
     page = "\n".join(f"## {name}\n\n{text}\n" for name, text in answers().items())
-    if os.environ.get("BEYOND_RAM_GOLDEN"):
-        GOLDEN.write_text(page)
-    assert page == GOLDEN.read_text()
+    assert_golden(page, GOLDEN)
 
 
 def test_starts_that_never_complete_are_drawn():

@@ -3,7 +3,6 @@
 `BEYOND_RAM_GOLDEN=1 uv run pytest tests/analysis/findings/test_sentences.py` renews the pages: read the diff.
 """
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from beyond_ram.analysis.findings import findings, undecided
 from beyond_ram.analysis.findings.sentences import detectable
 
+from ...conftest import assert_golden
 from ..opposite import report
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -23,11 +23,7 @@ def test_a_report_reads_as_on_its_golden_page(study):
     tables = report(study)
     paragraphs = [f"## {one.title}\n\n{one.text}\n" for one in findings(tables)]
     page = "\n".join([f"# {study}\n", *paragraphs, "## Undecided\n", *(f"- {line}" for line in undecided(tables)), ""])
-    file = GOLDEN / f"{study.replace(' ', '-')}.md"
-    if os.environ.get("BEYOND_RAM_GOLDEN"):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(page)
-    assert page == file.read_text()
+    assert_golden(page, GOLDEN / f"{study.replace(' ', '-')}.md")
 
 
 @pytest.mark.parametrize(

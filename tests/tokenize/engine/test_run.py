@@ -287,7 +287,7 @@ def test_kill_while_finishing_does_not_change_the_output(name, source, whole, fa
 
 def test_memory_limit_includes_the_memory_of_planning(families, tokenize, tmp_path):
     """Planning a table of many columns and groups takes memory."""
-    table = pa.table({f"column {at}": ["a"] * 400 for at in range(400)} | {"text": ["Some words of text. "] * 400})
+    table = pa.table({f"column {at}": ["a"] * 220 for at in range(400)} | {"text": ["Some words of text. "] * 220})
     pq.write_table(table, tmp_path / "wide.parquet", row_group_size=1)
     limit = 60 << 20
     flags = {"program": ENGINE / "run.py", "workers": 2, "memory_limit": limit}

@@ -1,4 +1,6 @@
-"""The cost of the watcher: the workload's CPU time and its own. It needs a quiet minute.
+"""Times: the cost of the watcher to a workload and to itself, and the rate of a program that grows.
+
+They need a quiet minute, and nothing else in other processes.
 
 Eight processes hold 4 GB together and work. Blocks with and without sampling alternate in one run, so that memory,
 machine and neighbours are the same. The CPU times of one fixed piece of work are compared.
@@ -22,8 +24,15 @@ from beyond_ram.watch import targets
 from beyond_ram.watch.sampler import Sampler
 
 from ..conftest import PYTHON
-from .conftest import measures_times
 
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.end_to_end,
+    pytest.mark.release,
+    pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="run `pytest -m '' -n 0 tests/watch/times`"),
+]
+
+MB = 1_000_000
 PROCESSES, HELD_BYTES = 8, 4_000_000_000
 INTERVAL_S, BLOCK_S, PAIRS = 0.05, 0.3, 32
 MAX_RATIO = 1.02
@@ -50,10 +59,6 @@ while True:
 """
 
 
-@measures_times
-@pytest.mark.slow
-@pytest.mark.release
-@pytest.mark.end_to_end
 def test_watching_costs_little(tmp_path, pipe):
     """Blocks with and without sampling come in pairs, in random order. Of shares and pauses the first tenth counts:
     other load only adds to them."""
@@ -101,3 +106,19 @@ def _block(sampler, units, seconds=BLOCK_S):
     took_s, spent_s = time.monotonic() - began, time.process_time() - began_cpu_s
     done = [cpu_s for (cpu_s,) in UNIT.iter_unpack(os.read(units, 1 << 20))]
     return statistics.median(done), spent_s / took_s, took_s / max(samples, 1)
+
+
+# What it keeps follows the clock, however unevenly it runs on a busy machine.
+GROWING = """
+import time
+kept, began = [], time.monotonic()
+while (passed_s := time.monotonic() - began) < 3:
+    kept += [bytearray(1_000_000) for _ in range(int(40 * passed_s) - len(kept))]
+    time.sleep(0.01)
+"""
+
+
+def test_growing_program_has_its_rate(watched):
+    growth = watched(GROWING)["growth"]
+    assert 0.4 < growth["bytes_per_s"] / (40 * MB) < 2.5
+    assert growth["ceiling_bytes"] > growth["now_bytes"] > 60 * MB
