@@ -45,7 +45,7 @@ class Block:
 def blocks(page, text=None):
     """The blocks of a page, in its order."""
     notes = ()
-    for token in MarkdownIt().parse(page.read_text() if text is None else text):
+    for token in MarkdownIt().disable("inline").parse(page.read_text() if text is None else text):
         if token.type in ("code_block", "fence") and token.map:
             language = "sh" if token.type == "code_block" else token.info.strip()
             yield Block(page, token.map[0] + 1, language, token.content, notes)
