@@ -1,8 +1,8 @@
 """A budget of time: every cell twice, version ladders, then repeats of cells whose planned questions are undecided.
 
 Needs: runs, the runs of version ladders. Makes: further.json, which lists further repeats, and their folders. Always
-holds: without `budget_min` there are none; one job runs them all, and uses what is on disk again, so a call continues
-where another one ended.
+holds: without `budget_min` there are none; one job runs them all. A call goes on after the last complete block (a repeat
+of both cells of a question) of the one before, and makes what is lost or of other code again.
 """
 
 FURTHER = f"{RESULTS}/further.json", f"{RESULTS}/further.stamps.json"

@@ -2,7 +2,7 @@
 
 Needs: a package index, the data of the cells. Makes: locks of varied stacks and their runs, table `ladders`, a figure.
 Always holds: a varied stack differs from its base only in this package and what it needs, and lists what moved; versions
-that cannot be locked are not run; one job runs all versions, and uses those on disk again.
+that cannot be locked are not run; one job runs all versions, and goes on after the last complete block of the call before.
 """
 
 OUTPUT_OF_LADDERS = *table("ladders"), f"{RESULTS}/ladders/stamps.json"

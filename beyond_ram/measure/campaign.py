@@ -6,6 +6,7 @@ complete block). The same question goes on after the last complete block, so tha
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -65,19 +66,23 @@ class Campaign:
         """Run blocks until the policy names none, or none of those that it names fits into the budget."""
         self.out_of_budget = False
         while blocks := policy.next(self.runs):
-            fitting = 0
+            ran, self.out_of_budget = False, False
             for block in blocks:
                 if block.must or self.used_s + self._expected_s(block) <= budget_s:
                     self._run(block, f"{self.used_s / 60:.1f} of {budget_s / 60:g} min")
-                    fitting += 1
-            self.out_of_budget = fitting < len(blocks)
-            if not fitting:
+                    ran = True
+                    if block.ask_again:
+                        break
+                else:
+                    self.out_of_budget = True
+            if not ran:
                 return
 
     def _run(self, block: Block, used: str) -> None:
         runs = list[Run]()
         for member in block.members:
-            number = 1 + sum(one.member == member for one in (*self.runs, *runs))
+            numbers = {one.number for one in (*self.runs, *runs) if one.member == member}
+            number = next(number for number in itertools.count(1) if number not in numbers)  # a lost run comes first
             self.show(f"run {len(self.runs) + len(runs) + 1}: {member.case}, {member.side}, {block.name}; {used}")
             runs.append(self.once(member, number, block.name))
         self.runs += runs
@@ -120,7 +125,7 @@ def opened(out: Path, question: Mapping[str, Any], seed: int | None = None) -> I
             _write(out, question, campaign.seed)
         yield campaign
     except BaseException:
-        if made and campaign and not campaign.runs:
+        if made and campaign and not os.fstat(descriptor).st_size:
             remove(out)
         raise
     finally:

@@ -5,20 +5,20 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..experiment import Cell, Job, records
+from ..experiment import Cell, Job, parse, records
 from ..files import DamagedError, end_of
-from ..metrics import Events, Record
 from ..run_files import RUN_FILES
+from ..tables import RunFiles
 from ..text import last_line
 from . import processes
 from .cell import MeasuringError
+from .plan import Run
 
-Run = tuple[Record, Events]
 How = Mapping[str, str]
 """How a cell is run: the `job` of one of its runs as JSON, `python`, `lock` and `code`."""
 
 
-def read(runs: Path, cell: Cell, code: str, since: float) -> Run | None:
+def read(runs: Path, cell: Cell, code: str, since: float) -> RunFiles | None:
     """A run that is on disk, whole, of this code and lock, and not started before `since`; None without one."""
     try:
         record, events = records.run(runs / cell.path)
@@ -29,20 +29,37 @@ def read(runs: Path, cell: Cell, code: str, since: float) -> Run | None:
     return (record, events) if same else None
 
 
-def run(
-    results: Path, cell: Cell, how: Callable[[Cell], How], since: float, begin: Callable[[], None]
-) -> dict[Cell, Run]:
-    """A run, with its rerun if it is interrupted: from disk, or measured as by its rule; then `begin` is called first.
+def of_campaign(results: Path, run: Run, how: Callable[[Cell], How], since: float) -> dict[Cell, RunFiles]:
+    """A run of a complete block, with its rerun if it is interrupted; empty unless the same run is on disk and counts.
+
+    So a run of a block that was cut is made again, with the rest of its block.
+    """
+    cells = _made_together(parse(run.folder))
+    made = {cell: one for cell in cells if (one := read(results / "runs", cell, how(cell)["code"], since))}
+    began = {one[0].get("started_at") or 0.0 for cell, one in made.items() if cell.path == run.folder}
+    return made if len(made) == len(cells) and began == {run.started_at} else {}
+
+
+def measure(results: Path, cell: Cell, how: Callable[[Cell], How]) -> dict[Cell, RunFiles]:
+    """Measure a run as by its rule, with its rerun if it is interrupted.
 
     A program that fails is a result with its reason. Raises MeasuringError if the run was ended from outside, or could
     not begin.
     """
-    states, runs = ("interrupted", "rerun"), results / "runs"
-    made = [cell.replace(cache=state) for state in states] if cell.get("cache") in states else [cell]
-    if not all(read(runs, one, how(one)["code"], since) for one in made):
-        begin()
-        _measure(results, [Job.model_validate_json(how(one)["job"]).but(path=one.path) for one in made], how(cell))
-    return {one: records.run(runs / one.path) for one in made}
+    cells = _made_together(cell)
+    for one in cells:
+        (results / "runs" / one.path / RUN_FILES[2]).unlink(missing_ok=True)
+    status, log = call(
+        results, [Job.model_validate_json(how(one)["job"]).but(path=one.path) for one in cells], how(cell)
+    )
+    if status:
+        raise MeasuringError(last_line(end_of(log), processes.ending(status)))
+    return {one: records.run(results / "runs" / one.path) for one in cells}
+
+
+def _made_together(cell: Cell) -> list[Cell]:
+    states = ("interrupted", "rerun")
+    return [cell.replace(cache=state) for state in states] if cell.get("cache") in states else [cell]
 
 
 def call(results: Path, jobs: Sequence[Job], how: How) -> tuple[int, Path]:
@@ -56,11 +73,3 @@ def call(results: Path, jobs: Sequence[Job], how: How) -> tuple[int, Path]:
     # The first run of a stack leaves its bytecode for the others, whatever the environment says.
     shell = f"unset PYTHONDONTWRITEBYTECODE; exec {shlex.join(words)} 2> {shlex.quote(str(log))}"
     return processes.run(["sh", "-c", shell])[0], log
-
-
-def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
-    for job in jobs:
-        (results / "runs" / job.path / RUN_FILES[2]).unlink(missing_ok=True)
-    status, log = call(results, jobs, how)
-    if status:
-        raise MeasuringError(last_line(end_of(log), processes.ending(status)))

@@ -12,9 +12,10 @@ from ..analysis.frame import axes
 from ..analysis.outcomes import COUNTS, tally
 from ..analysis.runs import runs as runs_table
 from ..decisions.rule import LOOKS
+from ..experiment import Cell
 from ..metrics import Records
 from ..stacks.variants import parts_of
-from . import cells
+from ..tables import RunFiles
 from .plan import NOT_INSTALLABLE, Member, Run
 from .scripts import numbers_of
 from .search import Search
@@ -27,12 +28,14 @@ MOST = LOOKS[3]
 """Fresh runs of each side of a pair. A ladder has no budget, and what is undecided after these is close."""
 
 
-def run_of(run: cells.Run, member: Member, number: int, block: str) -> Run:
+def run_of(cell: Cell, files: RunFiles, member: Member, block: str) -> Run:
     """A run of a cell as the search reads it."""
-    record, events = run
+    record, events = files
     outcome = NOT_INSTALLABLE if record["outcome"] == "not_applicable" else str(record["outcome"])
     values = numbers_of(record, events) if record["completed_work"] else {}
-    return Run(member, number, block, outcome, str(record.get("reason", "")), None, values)
+    began, reason = record.get("started_at") or 0.0, str(record.get("reason", ""))
+    ended = began + (record["duration_s"] or 0.0)
+    return Run(member, cell.rep, block, outcome, reason, None, values, began, ended, cell.path)
 
 
 def steps_of(name: str, package: str, search: Search, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:

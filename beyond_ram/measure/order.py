@@ -1,7 +1,7 @@
-"""Blocks of compared things, the order of a round, and what of it fits into a budget."""
+"""Blocks of compared things, and the order of a round."""
 
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -30,17 +30,3 @@ def order(blocks: Sequence[ComparedMembers[Member]], repeat: int, seed: int) -> 
         random.Random(f"{seed} {block.name} {(repeat - 1) // 2}").shuffle(own)
         members |= dict.fromkeys(own if repeat % 2 else reversed(own))
     return [*members]
-
-
-def fitting(
-    blocks: Sequence[ComparedMembers[Member]], seconds_of: Callable[[Member], float], left_s: float
-) -> list[ComparedMembers[Member]]:
-    """The blocks, most wanted first, of which one repeat fits into the remaining time. A shared member counts once."""
-    chosen, members = list[ComparedMembers[Member]](), set[Member]()
-    for block in blocks:
-        cost_s = sum(seconds_of(member) for member in {*block.members} - members)
-        if cost_s <= left_s:
-            chosen.append(block)
-            members |= {*block.members}
-            left_s -= cost_s
-    return chosen

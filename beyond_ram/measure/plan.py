@@ -24,6 +24,8 @@ class Block:
     members: tuple[Member, ...]
     must: bool = False
     """Whether it is run although it may not fit into the budget."""
+    ask_again: bool = False
+    """Whether the policy is asked again after it, so that what it names behind this block is for a smaller budget."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,19 @@
 """Further repeats, by simulation."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.decide import LOOKS
-from beyond_ram.analysis.sequential import open_questions
-from beyond_ram.experiment import Cell
-from beyond_ram.measure.further import further
+from beyond_ram.analysis.frame import key
+from beyond_ram.analysis.sequential import Open, open_questions
+from beyond_ram.experiment import Cell, parse
+from beyond_ram.measure.campaign import Campaign
+from beyond_ram.measure.further import FurtherPolicy, member_of, run_of
+from beyond_ram.measure.plan import Member, Run
 
 PAIRS = [("old", "new")]
 QUESTIONS = [
@@ -38,45 +42,45 @@ def decided(run):
 
 
 class Simulated:
-    """Runs that take fixed times."""
+    """Runs that take fixed times, in a campaign with a clock of its own."""
 
     def __init__(self, value, left_s):
         self.value, self.left_s = value, left_s
         self.order = []
 
-    def run(self, cell):
+    def run(self, cell, block=""):
         """The first run of a cell is explained too, which no further one is."""
         explained = {"measuring_s": 50.0} if cell.rep == 1 else {}
         took_s = SECONDS[cell.experiment] + explained.get("measuring_s", 0)
-        return {"cell": cell.parameters(), "measuring_s": took_s, "why": explained}, []
-
-    def once(self, cell, undecided):
-        assert undecided
-        self.order.append(cell)
-        self.left_s -= SECONDS[cell.experiment]
-        return {cell: self.run(cell)}
+        return run_of(cell, ({"measuring_s": took_s, "why": explained, "outcome": "completed"}, []), block)
 
     def undecided(self, runs):
         fields = {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": "", "run_failed": 0}
-        lines = [run.parameters() | fields | {"tokens_per_cpu_s": self.value(run)} for run in runs]
+        made = [parse(run.folder) for run in runs]
+        lines = [cell.parameters() | fields | {"tokens_per_cpu_s": self.value(cell)} for cell in made]
         return open_questions(pd.DataFrame(lines), PAIRS, QUESTIONS)
 
-    def further(self, on_disk=(), repeated=(*SECONDS,)):
-        certain = {cell: self.run(cell) for cell in cells(1, 2)}
-        here = {cell: self.run(cell) for cell in on_disk}
+    def further(self, tmp_path, on_disk=(), repeated=(*SECONDS,)):
+        members = {member_of(cell): cell for cell in cells(2) if cell.experiment in repeated}
 
-        def once(cell, undecided):
-            return {cell: here[cell]} if cell in here else self.once(cell, undecided)
+        def once(member, number, block):
+            self.order.append(replace(members[member], rep=number))
+            now[0] += SECONDS[member.case]
+            return self.run(self.order[-1], block)
 
-        made = further(certain, here, self.undecided, once, lambda: self.left_s, repeated, 2, seed=1)
-        assert {*certain} <= {*made}
-        return {*made} - {*certain}
+        now = [0.0]
+        campaign = Campaign(tmp_path, 1, once, clock=lambda: now[0])
+        campaign.runs = [self.run(cell) for cell in (*cells(1, 2), *on_disk)]
+        keys = {key(cell.parameters()): member for member, cell in members.items()}
+        campaign.run(FurtherPolicy(self.undecided, keys, 2, seed=1), self.left_s)
+        self.left_s -= now[0]
+        return {parse(run.folder) for run in campaign.runs} - {*cells(1, 2)}
 
 
 @pytest.mark.slow
-def test_only_the_cells_of_undecided_questions_are_repeated_both_sides_in_a_row():
+def test_only_the_cells_of_undecided_questions_are_repeated_both_sides_in_a_row(tmp_path):
     runs = Simulated(noisy(), left_s=1000)
-    made = runs.further()
+    made = runs.further(tmp_path)
     assert {run.experiment for run in made} == {"cheap", "dear"}
     assert len(runs.order) == len(made)
     for first, second in zip(runs.order[::2], runs.order[1::2], strict=True):
@@ -84,45 +88,61 @@ def test_only_the_cells_of_undecided_questions_are_repeated_both_sides_in_a_row(
         assert first["stack"] != second["stack"]
     last = {name: max(run.rep for run in made if run.experiment == name) for name in ("cheap", "dear")}
     assert {*last.values()} <= {*LOOKS}, "one stops at a look only"
-    assert {run.experiment for run in Simulated(noisy(), left_s=1000).further(repeated=["dear"])} == {"dear"}
+    assert {run.experiment for run in Simulated(noisy(), left_s=1000).further(tmp_path, repeated=["dear"])} == {"dear"}
 
 
-def test_nothing_follows_when_all_is_decided():
-    assert not Simulated(decided, left_s=1000).further()
+def test_nothing_follows_when_all_is_decided(tmp_path):
+    assert not Simulated(decided, left_s=1000).further(tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("left_s", "names"), [(1.9, set()), (2.0, {"cheap"}), (11.9, {"cheap"}), (12.0, {"cheap", "dear"})]
 )
-def test_both_sides_of_a_question_fit_or_it_is_left_out(left_s, names):
-    made = Simulated(noisy(), left_s).further()
+def test_both_sides_of_a_question_fit_or_it_is_left_out(tmp_path, left_s, names):
+    made = Simulated(noisy(), left_s).further(tmp_path)
     assert {run.experiment for run in made if run.rep == 3} == names
 
 
 @pytest.mark.slow
-def test_a_budget_is_used_and_not_exceeded():
+def test_a_budget_is_used_and_not_exceeded(tmp_path):
     for left_s in (30.0, 62.0):
         runs = Simulated(lambda run: float(np.random.default_rng(run.rep).normal(1000, 300)), left_s)
-        runs.further()
+        runs.further(tmp_path)
         assert 0 <= runs.left_s < 2 * SECONDS["dear"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kept", [1, 8])
-def test_call_after_a_kill_makes_what_an_undisturbed_one_makes(kept):
+@pytest.mark.parametrize("kept", [2, 8])
+def test_call_after_a_kill_makes_what_an_undisturbed_one_makes(tmp_path, kept):
     undisturbed = Simulated(noisy(), left_s=1000)
-    made = undisturbed.further()
+    made = undisturbed.further(tmp_path)
     assert len(made) > kept
     again = Simulated(noisy(), left_s=1000)
-    assert again.further(on_disk=undisturbed.order[:kept]) == made
-    assert {*again.order} == made - {*undisturbed.order[:kept]}
+    assert again.further(tmp_path, on_disk=undisturbed.order[:kept]) == made
+    assert again.order == undisturbed.order[kept:]
+    lost = Simulated(noisy(), left_s=1000)
+    assert lost.further(tmp_path, on_disk=undisturbed.order[1:]) == made
+    assert lost.order == undisturbed.order[:1]
 
 
 @pytest.mark.slow
-def test_runs_on_disk_count_without_a_budget_and_when_all_is_decided():
+def test_runs_of_earlier_calls_count_without_a_budget_and_when_all_is_decided(tmp_path):
     on_disk = [run for run in cells(3, 4, 5) if run.experiment == "cheap"]
     for value in (noisy(), decided):
         runs = Simulated(value, left_s=-1)
-        assert runs.further(on_disk) == {*on_disk}
+        assert runs.further(tmp_path, on_disk) == {*on_disk}
         assert not runs.order
+
+
+def test_questions_with_a_shared_cell_share_its_runs():
+    members = [Member("case", side) for side in "abc"]
+    keys = {frozenset({("stack", one.side)}): one for one in members}
+    a, b, c = keys
+    open_ones = [Open({}, (a, b), 1.0), Open({}, (a, c), 2.0)]
+    policy = FurtherPolicy(lambda runs: open_ones, keys, 2, seed=1)
+    runs = [Run(member, number, "", "completed", ended_at=1.0) for member in members for number in (1, 2)]
+    for names, number in (("ab", 3), ("c", 3), ("ab", 4), ("c", 4)):
+        block = policy.next(runs)[0]
+        assert "".join(sorted(member.side for member in block.members)) == names
+        runs += [Run(member, number, block.name, "completed", ended_at=1.0) for member in block.members]

@@ -1,8 +1,8 @@
-"""The order of a round, and the blocks that fit."""
+"""The order of a round."""
 
 import itertools
 
-from beyond_ram.measure.order import ComparedMembers, fitting, order
+from beyond_ram.measure.order import ComparedMembers, order
 
 BLOCKS = [ComparedMembers(name, (f"{name}1", f"{name}2", f"{name}3")) for name in "abcdefgh"]
 
@@ -32,15 +32,3 @@ def test_an_even_repeat_reverses_each_block():
             assert first == {name: members[::-1] for name, members in second.items()}
             firsts.add(first["a"][0])
     assert firsts == {*BLOCKS[0].members}, "one member always begins"
-
-
-def test_fitting_blocks_are_in_order_and_shared_members_cost_once():
-    blocks = [
-        ComparedMembers("first", ("x", "y")),
-        ComparedMembers("large", ("z", "y")),
-        ComparedMembers("last", ("x", "v")),
-    ]
-    cost = {"x": 3.0, "y": 3.0, "z": 30.0, "v": 2.0}
-    assert [block.name for block in fitting(blocks, cost.__getitem__, 8.0)] == ["first", "last"]
-    assert [block.name for block in fitting(blocks, cost.__getitem__, 7.9)] == ["first"]
-    assert fitting(blocks, cost.__getitem__, 4.0) == []

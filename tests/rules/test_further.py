@@ -108,7 +108,7 @@ def place(project, current, snakemake):
     assert place.planned() == {"measure": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
     done = place.call()
     assert done.returncode == 0, done.stderr[-3000:]
-    assert len(re.findall(r"further repeat \d: noisy, 1 undecided; .* of 10 min", done.stderr)) == len(FURTHER)
+    assert len(re.findall(r"run \d+: noisy, .*, further repeat \d; .* of 10 min", done.stderr)) == len(FURTHER)
     place.assert_right()
     return place
 
@@ -162,7 +162,7 @@ PLANNED = {
     "cut events": edited(f"{FIRST}/events.jsonl", '"event": "end"', '"event": "en'),
     "another record": recorded(measuring_s=7.0),
     "no stamps": removed("further.stamps.json"),
-    "code of the rule": edited("beyond_ram/measure/further.py", "def further(", "X = 1\n\n\ndef further("),
+    "code of the rule": edited("beyond_ram/measure/further.py", "def run_of(", "X = 1\n\n\ndef run_of("),
 }
 
 
