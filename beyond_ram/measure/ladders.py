@@ -22,7 +22,7 @@ from .search import Search
 
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
-COLUMNS += ["ratio", "low", "high", "n", "significant", "whole", "neighbours", "infeasible", "moved", *COUNTS]
+COLUMNS += ["ratio", "low", "high", "n", "result", "whole", "neighbours", "infeasible", "moved", *COUNTS]
 
 MOST = LOOKS[3]
 """Fresh runs of each side of a pair. A ladder has no budget, and what is undecided after these is close."""
@@ -41,11 +41,12 @@ def run_of(cell: Cell, files: RunFiles, member: Member, block: str) -> Run:
 def steps_of(name: str, package: str, search: Search, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
     """One line per two neighbouring measured versions of one cell, in the order of `releases`.
 
-    `runs` are the lines of `of_versions`. `significant`: the search has confirmed a step. If it has confirmed that the
-    first and the last version differ, and not where, they have a line of their own, `whole`. `neighbours` says that no
-    measurable release lies between. `infeasible` lists versions that could not be measured, with the resolver's reason
-    or why no run has a value. `moved` lists what else differs between the two, because one of them cannot be installed
-    otherwise. A version that could not be measured and lies between no two has its own line, without a step.
+    `runs` are the lines of `of_versions`. `result`: what fresh runs of both have decided; `undecided` where the search
+    has not compared them. If it has compared the first and the last version and confirmed no step between them, these
+    have a line of their own, `whole`. `neighbours` says that no measurable release lies between. `infeasible` lists
+    versions that could not be measured, with the resolver's reason or why no run has a value. `moved` lists what else
+    differs between the two, because one of them cannot be installed otherwise. A version that could not be measured and
+    lies between no two has its own line.
     """
     first = runs.iloc[0]
     cell = {axis: first[axis] for axis in axes(runs) if axis != "stack"} | {"stack": first["base"]}
@@ -55,14 +56,16 @@ def steps_of(name: str, package: str, search: Search, runs: pd.DataFrame, releas
         values = {version: side(groups[version], metric).values for version in search.sides if version in groups}
         impossible = {version: _reason(groups[version], metric) for version, own in values.items() if not own}
         measured = [version for version in values if version not in impossible]
-        steps = {(one.interval.first, one.interval.second): one for one in search.steps()
-                 if one.interval.metric == metric}  # fmt: skip
-        ends = {} if steps else {(pair.first, pair.second): one for pair in search.ends
-                                 for one in search.steps_of(pair) if one.interval.metric == metric}  # fmt: skip
-        alone = set(impossible)
-        for before, after in [*pairwise(measured), *(pair for pair in ends if {*pair} <= {*measured})]:
-            apart, step = _between(releases, before, after), (steps | ends).get((before, after))
-            alone -= {*apart}
+        pairs = {(pair.first, pair.second): pair for pair in (*search.ends, *search.pairs, *search.late_pairs)
+                 if metric in search.decisions(pair)}  # fmt: skip
+        steps = {sides: step for sides, pair in pairs.items() for step in search.steps_of(pair)
+                 if step.interval.metric == metric}  # fmt: skip
+        alone, neighbours = set(impossible), [*pairwise(measured)]
+        ends = {(pair.first, pair.second) for pair in search.ends} & pairs.keys()
+        whole = [*ends - {*neighbours}] if steps.keys() <= ends else []
+        for before, after in [*neighbours, *whole]:
+            between, step = _between(releases, before, after), steps.get((before, after))
+            alone -= {*between}
             both = [pd.Series(values[version]) for version in (before, after)]
             lines.append(cell | {
                 "ladder": name, "factor": package, "metric": metric, "from_version": before, "to_version": after,
@@ -70,15 +73,16 @@ def steps_of(name: str, package: str, search: Search, runs: pd.DataFrame, releas
                 **{f"{end}_value_{of}": getattr(one, of)() for end, one in zip(("from", "to"), both, strict=True)
                    for of in ("min", "max")},
                 **(step.ratio if step else {}), "n": step.n if step else min(map(len, both)),
-                "significant": bool(step), "whole": (before, after) in ends,
-                "neighbours": all(version in impossible for version in apart),
-                "infeasible": "; ".join(f"{one}: {impossible[one]}" for one in apart if one in impossible),
+                "result": search.decisions(pairs[before, after])[metric].result if (before, after) in pairs
+                else "undecided", "whole": (before, after) in whole,
+                "neighbours": all(version in impossible for version in between),
+                "infeasible": "; ".join(f"{one}: {impossible[one]}" for one in between if one in impossible),
                 "moved": _moved(*(_text(groups[version].iloc[0].get("moved")) for version in (before, after))),
                 **tally(groups[before], groups[after]),
             })  # fmt: skip
         lines += [
             cell | {"ladder": name, "factor": package, "metric": metric, "from_version": version, "n": 0,
-                    "significant": False, "neighbours": False, "whole": False, **tally(groups[version]),
+                    "result": "undecided", "neighbours": False, "whole": False, **tally(groups[version]),
                     "infeasible": f"{version}: {impossible[version]}"}
             for version in impossible if version in alone
         ]  # fmt: skip

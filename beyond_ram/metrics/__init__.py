@@ -51,7 +51,7 @@ IDENTIFYING: Mapping[str, str] = {
     "from_cache": "whether the shard came from the cache",
     "cause": "of memory growth: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`",
     "owner": "what holds the memory, or keeps it unused",
-    "result": "of a comparison: `better`, `worse`, `same`, `undecided`",
+    "result": "of a comparison, or of two versions by fresh runs: `better`, `worse`, `same`, `undecided`",
     "reason": "why there is no result, or only a part of it; why a comparison is undecided: too few "
     "repeats, too noisy, may be below the threshold; of a gate also `likely better` and `likely worse`, and what "
     "`same` may have missed",
@@ -71,8 +71,7 @@ IDENTIFYING: Mapping[str, str] = {
     "factor": "the package that varies",
     "from_version": "the version before the step, or in the baseline; empty if it has none",
     "to_version": "the version after it, or in the candidate",
-    "significant": "whether the step is confirmed",
-    "whole": "whether it is the step from the first to the last version, of which no part is confirmed",
+    "whole": "whether the line compares the first version with the last, where no step between them is confirmed",
     "neighbours": "whether no measurable release lies between",
     "infeasible": "releases that could not be measured, and why",
     "moved": "other packages that had to change with this one",

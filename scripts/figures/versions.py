@@ -7,6 +7,7 @@ from beyond_ram.metrics import METRICS
 
 # Height of the labels of steps at the top, so that neighbouring labels do not overlap.
 LABEL_POINTS = 14
+CONFIRMED = ("better", "worse")
 
 
 def plot(ladders):
@@ -25,7 +26,7 @@ def plot(ladders):
         metric = METRICS[key]
         unit, scale = ("MB", figures.MB) if metric.unit == "bytes" else (metric.unit, 1)
         draw_versions(axes, steps[~steps["whole"]], scale)
-        sentences += draw_steps(axes, steps[steps["significant"].astype(bool)], unit, scale)
+        sentences += draw_steps(axes, steps[steps["result"].isin(CONFIRMED)], unit, scale)
         axes.set_title(f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version")
         axes.set_xlabel(steps["factor"].iloc[0])
         label = f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label
@@ -34,7 +35,7 @@ def plot(ladders):
         reasons = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Without a value, as near to {stack} as possible: {'; '.join(reasons)}")
     caption = f"""
-{answer(installed[installed["significant"].astype(bool)])}
+{answer(installed[installed["result"].isin(CONFIRMED)])}
 
 One package in several releases. All other packages are locked; a step names those that its releases force to move.
 Marks are medians of the runs, whiskers their minimum and maximum. Orange steps are confirmed by further runs of both

@@ -39,9 +39,12 @@ def ladder(sizes, cannot=None, sides=RELEASES, killed=(), metric=METRIC, **colum
     return steps_of("ladder", "p", search, pd.DataFrame(lines), RELEASES)
 
 
+def confirmed(table):
+    return table[table["result"].isin(["better", "worse"])]
+
+
 def steps(table):
-    found = table[table["significant"]]
-    return [[str(one) for one in pair] for pair in found[["from_version", "to_version"]].to_numpy()]
+    return [[str(one) for one in pair] for pair in confirmed(table)[["from_version", "to_version"]].to_numpy()]
 
 
 def at(*sizes):
@@ -53,7 +56,7 @@ def test_steps_are_found_between_neighbours():
     assert steps(table) == [["1.0", "1.1"], ["1.4", "1.5"]]
     assert table["neighbours"].all()
     assert not table["whole"].any()
-    line = table[table["significant"]].iloc[1]
+    line = confirmed(table).iloc[1]
     assert line["low"] <= line["ratio"] <= line["high"] < 0.2
     assert line["n"] == LOOKS[1]
     assert line["from_value_min"] <= line["from_value"] <= line["from_value_max"]
@@ -61,7 +64,10 @@ def test_steps_are_found_between_neighbours():
 
 
 def test_noise_is_no_step_and_named_versions_alone_are_compared():
-    assert steps(ladder(at(*[100] * 7))) == []
+    table = ladder(at(*[100] * 7))
+    assert steps(table) == []
+    assert table[table["whole"]][["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.6"]]
+    assert table["result"].tolist() == ["undecided"] * 6 + ["same"]
     table = ladder(at(100, 100, 100, 50, 50, 50, 50), sides=["1.0", "1.6"])
     assert steps(table) == [["1.0", "1.6"]]
     assert not table["neighbours"].any()
@@ -70,7 +76,7 @@ def test_noise_is_no_step_and_named_versions_alone_are_compared():
 def test_versions_that_cannot_be_measured_are_skipped_and_named():
     table = ladder(at(100, 0, 100, 0, 5, 5, 0), {"1.1": "needs q<2", "1.6": "no wheel"}, killed=["1.3"])
     assert steps(table) == [["1.2", "1.4"]]
-    (step,) = table[table["significant"]].to_dict("records")
+    (step,) = confirmed(table).to_dict("records")
     assert step["neighbours"]
     assert step["infeasible"].startswith("1.3: killed at limit")
     by_first = table.set_index("from_version")
@@ -79,7 +85,7 @@ def test_versions_that_cannot_be_measured_are_skipped_and_named():
     assert pd.isna(by_first.loc["1.6", "to_version"])
     nothing = ladder(at(*[0] * 7), killed=RELEASES)
     assert len(nothing) == len(RELEASES)
-    assert not nothing["significant"].any()
+    assert confirmed(nothing).empty
 
 
 def test_step_names_other_packages_that_moved():
@@ -92,5 +98,5 @@ def test_step_names_other_packages_that_moved():
 def test_requests_have_a_threshold_of_their_own(before, after, matters):
     table = ladder(at(*[before] * 3, *[after] * 4), metric="requests_metadata")
     assert steps(table) == ([["1.2", "1.3"]] if matters else [])
-    exact = table[table["significant"]]
+    exact = confirmed(table)
     assert (exact["low"] == exact["high"]).all()
