@@ -28,10 +28,10 @@ def slope_of(sizes: Sequence[float]) -> float:
 
     It has no interval, because readings of one run depend on each other.
     """
-    later = sizes[len(sizes) // 2 :]
-    if len(later) < LATER:
+    second_half = sizes[len(sizes) // 2 :]
+    if len(second_half) < LATER:
         return math.nan
-    (variance, together), _ = np.cov(range(len(later)), later, bias=True)
+    (variance, together), _ = np.cov(range(len(second_half)), second_half, bias=True)
     return float(together / variance)
 
 

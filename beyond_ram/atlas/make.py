@@ -105,7 +105,7 @@ def _steps(result: Searched) -> Iterator[tables.AtlasLine]:
     for step in result.steps:
         line, sides = step.line, {"from": step.interval.first, "to": step.interval.second}
         dates = {f"{name}_date": result.ladder.releases.release(version).date for name, version in sides.items()}
-        line |= dates | {"moved": result.apart(*sides.values())}
+        line |= dates | {"moved": result.moved_between(*sides.values())}
         yield line | {"size": tables.strength(line), "measured": name_of(step.interval.metric)}
 
 

@@ -84,8 +84,8 @@ class SearchResult(Searched):
             yield f"{self.package} {first} → {second}  ({dates}{also})"
             for step in steps:
                 yield f"  {self.sentence(step)}"
-            if others := self.apart(first, second):
-                yield f"  also differs: {others}"
+            if moved := self.moved_between(first, second):
+                yield f"  also differs: {moved}"
 
     def _no_step(self) -> str:
         first, last = self.ladder.releases.versions[0], self.ladder.releases.versions[-1]
@@ -189,7 +189,7 @@ class SearchResult(Searched):
         return step.line | {
             "from_date": release(first).date, "to_date": release(second).date,
             "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
-            "also_differs": self.apart(first, second) or None,
+            "also_differs": self.moved_between(first, second) or None,
         }  # fmt: skip
 
     def _release(self, version: str) -> dict[str, Any]:

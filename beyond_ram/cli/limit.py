@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The exit status: 0 with a limit, 2 without."""
     from ..measure.campaign import opened
     from ..measure.limit import measure_limit
-    from ..measure.scripts import apart
+    from ..measure.scripts import errors_apart
     from ..stacks import index
 
     script, words, inline = script_of(arguments)
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         campaign.show = show
         job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
         setting = setting_of("limit", script, words, inline, out, **job)
-        setting = replace(apart(setting), reads=(out / "stacks", *inputs))
+        setting = replace(errors_apart(setting), reads=(out / "stacks", *inputs))
         record = measure_limit(setting, out / "runs", campaign, 60 * arguments.budget)
         limits: dict[str, Any] = record.get("limit", {})
         finish(arguments, {"script": script.name, **limits}, _lines(limits, record))

@@ -108,7 +108,7 @@ def opened(out: Path, question: Mapping[str, Any], seed: int | None = None) -> I
     After an error, a new folder without a complete block is removed. Raises OtherQuestionError where the folder has
     another question, ForeignFolderError, InUseError, DamagedError; then nothing was changed.
     """
-    existing = _asked_before(out, question)
+    existing = _existing(out, question)
     made = not out.exists()
     ensure(out)
     descriptor = os.open(out / BLOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
@@ -139,16 +139,16 @@ def words_of(command: Sequence[str]) -> list[str]:
     return masked if masked == [*command] else [*masked, digest[:4]]
 
 
-def _asked_before(out: Path, question: Mapping[str, Any]) -> dict[str, Any] | None:
+def _existing(out: Path, question: Mapping[str, Any]) -> dict[str, Any] | None:
     """What an earlier call wrote about the same question; None without one. Raises as `opened` does."""
     check(out)
     if not (out / QUESTION).exists():
         return None
     existing: dict[str, Any] = read_json(out / QUESTION, "question", "seed")
-    asked = json.loads(json.dumps(question))
-    if existing["question"] != asked:
+    wanted = json.loads(json.dumps(question))
+    if existing["question"] != wanted:
         raise OtherQuestionError(
-            f"{out} has runs of another question: {_difference(existing['question'], asked)}; "
+            f"{out} has runs of another question: {_difference(existing['question'], wanted)}; "
             "name another --out, or remove it"
         )
     return existing
@@ -158,12 +158,12 @@ def _write(out: Path, question: Mapping[str, Any], seed: int) -> None:
     write(out / QUESTION, json.dumps({"question": question, "seed": seed}, indent=1) + "\n")
 
 
-def _difference(existing: Any, asked: Mapping[str, Any]) -> str:
+def _difference(existing: Any, wanted: Mapping[str, Any]) -> str:
     """The first part of two questions that differs."""
     if not isinstance(existing, dict):
         return "it cannot be read"
-    name = next(name for name in [*asked, *existing] if existing.get(name) != asked.get(name))
-    one, other = (json.dumps(of.get(name)) for of in (existing, asked))
+    name = next(name for name in [*wanted, *existing] if existing.get(name) != wanted.get(name))
+    one, other = (json.dumps(of.get(name)) for of in (existing, wanted))
     shown = f" was {one}, and is {other}" if max(len(one), len(other)) <= 60 else " differs"
     return f"{name.replace('_', ' ')}{shown}"
 

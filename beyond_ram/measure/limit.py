@@ -225,8 +225,8 @@ class LimitRuns:
             made: dict[str, Any] = {"outcome": record["outcome"], "reason": ""}
             if record["outcome"] != "not_applicable":
                 advised, peak = advise(record), record["peak"]
-                request = None if advised.at_least else advised.ask_bytes
-                record["limit"] = {"ask_bytes": request, "from_cache_bytes": from_cache_bytes(record)}
+                request_bytes = None if advised.at_least else advised.ask_bytes
+                record["limit"] = {"ask_bytes": request_bytes, "from_cache_bytes": from_cache_bytes(record)}
                 made |= {"kept_bytes": advised.kept_bytes, "work_s": record["duration_s"]}
                 made |= {"most_bytes": max(peak["cgroup_bytes"] or 0, peak["rss_bytes"] or 0)}
             reason = _reason(work, record)

@@ -61,7 +61,7 @@ def measure(
     out = runs / setting.job.path
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, setting.job.path) as work:
-        record = run_once(apart(setting), work, out, how)
+        record = run_once(errors_apart(setting), work, out, how)
         check_end(setting.job, record)
         errors = end_of(work / ERRORS)
         write(out / "stderr.txt", errors)
@@ -83,7 +83,7 @@ def numbers_of(record: Record, events: Events) -> dict[str, float]:
     return {name: float(value) for name, value in derive(record, events).items() if isinstance(value, int | float)}
 
 
-def apart(setting: Setting) -> Setting:
+def errors_apart(setting: Setting) -> Setting:
     """The setting, changed so that the program writes its errors into its work folder."""
     job = setting.job
     return replace(setting, job=job.but(arguments=(*job.arguments, "--apart")))

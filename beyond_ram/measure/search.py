@@ -169,8 +169,8 @@ class Search:
     @functools.cached_property
     def late_pairs(self) -> list[Pair]:
         """The neighbours that only the ends have led to."""
-        confirmed = {(pair.first, pair.second, metric) for pair in self.pairs for metric in pair.metrics}
-        late = [one for one in self._behind_ends if (one.first, one.second, one.metric) not in confirmed]
+        confirming = {(pair.first, pair.second, metric) for pair in self.pairs for metric in pair.metrics}
+        late = [one for one in self._behind_ends if (one.first, one.second, one.metric) not in confirming]
         pairs = self._pairs("confirm behind the ends", self._all, late, _BEHIND_ENDS)
         return [replace(pair, fewest=LATE_FEWEST) for pair in pairs]
 

@@ -63,7 +63,7 @@ class Searched:
         readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
         return {name: statistics.median(of) for name, of in readings.items() if of}
 
-    def apart(self, first: str, second: str) -> str:
+    def moved_between(self, first: str, second: str) -> str:
         """What beside the package differs between the locks of two releases."""
         locks = self.ladder.locks
         if first not in locks or second not in locks:

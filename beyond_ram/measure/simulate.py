@@ -142,7 +142,7 @@ def rates(case: Scenario, campaigns: int) -> dict[str, str | float]:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchScenario:
     """Ordered sides with one noise. The second half takes `times` the memory; `fails` has the rates of both halves."""
 
     sides: int
@@ -159,20 +159,20 @@ class Searched:
         return {(f"{half - 1:02}", f"{half:02}")} if is_step else set()
 
 
-_SEARCHED = ("constant", "Gauss 1 %", "Gauss 5 %", "lognormal 0.5", "Pareto 2", "autocorrelated", "three levels",
+_OF_SEARCHES = ("constant", "Gauss 1 %", "Gauss 5 %", "lognormal 0.5", "Pareto 2", "autocorrelated", "three levels",
              "two levels, p = 0.5", "two levels, p = 0.1", "carries state", "period of 2 runs")  # fmt: skip
 _FOUND = ((1.03, "constant"), (1.2, "Gauss 5 %"), (3, "two levels, p = 0.1"))
 
 
-def searches() -> Iterator[Searched]:
+def searches() -> Iterator[SearchScenario]:
     for sides in (2, 10, 30):
-        yield from (Searched(sides, name, NOISES[name]) for name in _SEARCHED)
-        yield from (Searched(sides, f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.5))
-        yield from (Searched(sides, f"{times - 1:+.0%}, {name}", NOISES[name], times) for times, name in _FOUND)
-        yield from (Searched(sides, f"failures alone, 0 to {p:.0%}", fails=(0, p)) for p in (0.5, 1))
+        yield from (SearchScenario(sides, name, NOISES[name]) for name in _OF_SEARCHES)
+        yield from (SearchScenario(sides, f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.5))
+        yield from (SearchScenario(sides, f"{times - 1:+.0%}, {name}", NOISES[name], times) for times, name in _FOUND)
+        yield from (SearchScenario(sides, f"failures alone, 0 to {p:.0%}", fails=(0, p)) for p in (0.5, 1))
 
 
-def search(case: Searched, seed: int) -> Search:
+def search(case: SearchScenario, seed: int) -> Search:
     """A whole search, without a budget."""
     g, runs, half = np.random.default_rng([46, seed]), list[Run](), case.sides // 2
     sizes = itertools.chain.from_iterable(case.noise(g) for _ in itertools.count())
@@ -190,16 +190,16 @@ def search(case: Searched, seed: int) -> Search:
     return policy
 
 
-def search_rates(case: Searched, campaigns: int) -> dict[str, str | float]:
+def search_rates(case: SearchScenario, campaigns: int) -> dict[str, str | float]:
     """Shares of searches with a false step, with the true one, and that say that there is none."""
     ended = [search(case, seed) for seed in range(campaigns)]
     places = [{(step.interval.first, step.interval.second) for step in one.steps()} for one in ended]
-    false, true = (sum(map(bool, of)) / campaigns
+    wrong, right = (sum(map(bool, of)) / campaigns
                     for of in ([one - case.steps for one in places], [one & case.steps for one in places]))  # fmt: skip
     none = sum(bool(one.same()[0]) and not one.open() for one in ended) / campaigns
     line: dict[str, str | float] = {"kind": "change" if case.steps else "none", "sides": case.sides, "case": case.name}
-    se = round((false * (1 - false) / campaigns) ** 0.5, 4)
-    line |= {"campaigns": campaigns, "false": false, "se": se, "found": true, "none": none}
+    se = round((wrong * (1 - wrong) / campaigns) ** 0.5, 4)
+    line |= {"campaigns": campaigns, "false": wrong, "se": se, "found": right, "none": none}
     return line | {"runs": np.median([len(one.runs) for one in ended])}
 
 

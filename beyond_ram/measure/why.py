@@ -15,7 +15,7 @@ from ..text import foreign
 from ..watch import WatchOptions, write_record
 from .cell import MeasuringError, Setting, check_end, run_once
 from .private import private_folder
-from .scripts import ERRORS, apart, failure, reason_of
+from .scripts import ERRORS, errors_apart, failure, reason_of
 
 _PROGRAM = str(FILES / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
@@ -68,7 +68,7 @@ def explain(
 
 def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = False) -> dict[str, Any]:
     job = setting.job.but(program=_PROGRAM, arguments=(*_script(setting.job), *(["--memray"] if memray else [])))
-    setting = apart(Setting(job, setting.python, setting.lock, setting.work))
+    setting = errors_apart(Setting(job, setting.python, setting.lock, setting.work))
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, job.path) as work:
         record = run_once(setting, work, out, WatchOptions(timeout_s=timeout_s, environment=_MEMRAY if memray else {}))
