@@ -40,22 +40,46 @@ class phase:  # noqa: N801 (it reads as a function)
 
 def mark(event: str, **fields: object) -> None:
     """Report an event. If a watcher listens, pause until it has sampled the memory at this point."""
-    if (end := _written(event, fields)) is None:
-        return
+    hold(write(event, fields))
+
+
+def emit(event: str, **fields: object) -> bool:
+    """Write an event; return whether a watcher listens. An error is printed to standard error, not raised."""
+    return write(event, fields) is not None
+
+
+def number(label: str, value: float, unit: str, better: str = "neither", exact: bool = False) -> None:
+    """Report a number of this run; one that is better when `lower` or `higher` is compared.
+
+    Raises ValueError for another direction, and for a value that is no finite number.
+    """
+    if better not in ("lower", "higher", "neither"):
+        raise ValueError(f"number {label!r}: better is {better!r}, and has to be lower, higher or neither")
+    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+        raise ValueError(f"number {label!r} is {value!r}, and has to be a finite int or float")
+    emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
+
+
+def not_applicable(reason: str) -> None:
+    """Exit with status 0 because this cell cannot run here; the one-line `reason` goes into the record."""
+    emit("not_applicable", reason=reason)
+    sys.exit(0)
+
+
+def hold(end: int | None) -> float:
+    """Pause until the watcher has read the events up to this end, and the memory. Returns the seconds of the pause."""
+    if end is None:
+        return 0.0
     path, began = os.environ[VARIABLE] + READ, time.monotonic()
     try:
         while os.stat(path).st_size < end and time.monotonic() < began + LONGEST_S:  # noqa: PTH116 (one file, no imports)
             time.sleep(POLL_S)
     except OSError:  # nobody reads
-        return
+        return 0.0
+    return time.monotonic() - began
 
 
-def emit(event: str, **fields: object) -> bool:
-    """Write an event; return whether a watcher listens. An error is printed to standard error, not raised."""
-    return _written(event, fields) is not None
-
-
-def _written(event: str, fields: dict[str, object]) -> int | None:
+def write(event: str, fields: dict[str, object]) -> int | None:
     """Write an event; return where it ends in the file, in bytes, 0 after an error. None if no watcher listens."""
     path = os.environ.get(VARIABLE)
     if not path:

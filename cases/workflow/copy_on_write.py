@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from report import number
+from phases import number
 
 BATCH_ROWS, CHUNK_ROWS, TEXT_BYTES = 256, 10_000, 64
 

@@ -24,7 +24,7 @@ import hf_xet
 import numpy
 import pyarrow.compute
 import pyarrow.parquet
-from report import not_applicable, number
+from phases import not_applicable, number
 
 WORK = Path("work").resolve()
 EDITED_ROWS = 100

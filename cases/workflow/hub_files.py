@@ -14,7 +14,7 @@ import time
 import zlib
 
 import huggingface_hub
-from report import not_applicable, number
+from phases import not_applicable, number
 
 BITS, SQUARE = 16, 32  # the squares of scripts/repositories/video.py
 

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from report import not_applicable, number
+from phases import not_applicable, number
 
 # The calls of each release of tokenizers.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts" / "workloads"))

@@ -10,7 +10,7 @@ import socket
 import sys
 from pathlib import Path
 
-from report import emit, number
+from phases import emit, number
 
 # The loaders, and their account of rows.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts" / "workloads"))

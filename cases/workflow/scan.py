@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow
 import pyarrow.compute
-from report import number
+from phases import number
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--tokens-dir", type=Path, required=True)

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from report import not_applicable, number
+from phases import not_applicable, number
 
 FORMAT = "huggingface"
 WRITTEN = "local/written-by-spark"

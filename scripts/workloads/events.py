@@ -1,62 +1,21 @@
-"""The events that a measured program emits while it runs. Standard library only.
+"""The events that a measured program emits while it runs, written by `phases.py`, a link to that of the package.
+Standard library only."""
 
-A program imports this file and calls `emit`. If the watcher has set BEYOND_RAM_EVENTS, each call appends one JSON line
-to that file; otherwise it does nothing. `monotonic_s` is CLOCK_MONOTONIC, which all processes of a machine share, so
-the watcher can place every line on its own time axis.
-"""
-
-import json
 import os
 import sys
-import time
 
-VARIABLE = "BEYOND_RAM_EVENTS"
-# A file beside the events, as long as the part of them that the watcher has read, with the memory after it.
-READ = ".read"
-POLL_S, LONGEST_S = 0.001, 5.0
+from phases import VARIABLE, hold, not_applicable, number, write  # noqa: F401 - programs call `events.number`
 
 
 def emit(event, **fields):
-    """Append one event. A line is a single write, so lines of several processes do not mix. Returns where it ends, in
-    bytes.
-
-    If the file cannot be written, as on a full disk, the error goes to standard error and the program continues.
-    """
-    path = os.environ.get(VARIABLE)
-    if not path:
-        return 0
-    line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(descriptor, line.encode() + b"\n")
-            return os.lseek(descriptor, 0, os.SEEK_CUR)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        print(f"the event {event!r} was not recorded: {error}", file=sys.stderr)
-        return 0
+    """Append one event. Returns where it ends, in bytes; None if no watcher listens."""
+    return write(event, fields)
 
 
 def mark(event, **fields):
     """Append one event, then pause until the watcher has read the memory. Returns the length of the pause in
     seconds."""
-    return hold(emit(event, **fields))
-
-
-def hold(end):
-    """Pause until the watcher has read the events up to this end, and the memory. Returns the length of the pause in
-    seconds."""
-    path = os.environ.get(VARIABLE)
-    if not path:
-        return 0.0
-    began = time.monotonic()
-    try:
-        while os.stat(path + READ).st_size < end and time.monotonic() < began + LONGEST_S:  # noqa: PTH116 (as small as can be)
-            time.sleep(POLL_S)
-    except OSError:  # nobody reads
-        return 0.0
-    return time.monotonic() - began
+    return hold(write(event, fields))
 
 
 def phase(name):
@@ -69,17 +28,6 @@ def imported(packages, **fields):
     """Emit the end of the imports: the versions of some packages, and the memory before the work."""
     emit("provenance", versions=versions(packages), **fields)
     mark("imported", **own_memory())
-
-
-def number(label, value, unit, better="neither", exact=False):
-    """Report a number of this run; one with a better direction is compared."""
-    emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
-
-
-def not_applicable(reason):
-    """Exit with status 0 because this cell cannot run here; the one-line `reason` goes into the record."""
-    emit("not_applicable", reason=reason)
-    sys.exit(0)
 
 
 def lacking(error):

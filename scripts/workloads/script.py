@@ -16,7 +16,7 @@ import time
 import events
 
 # The file may have its own module with this name.
-del sys.modules["events"]
+del sys.modules["events"], sys.modules["phases"]
 MARKS = "BEYOND_RAM_FD"
 PRINTED, ERRORS, FOLDER = "stdout", "stderr", "folder"
 _BLOCK = 1 << 20

@@ -59,8 +59,8 @@ def test_step_of_the_outcome_and_no_step_are_found(place):
 @pytest.mark.slow
 @pytest.mark.end_to_end
 def test_number_that_the_script_reports_has_a_step(place):
-    shutil.copy(ROOT / "cases/workflow/report.py", place)
-    number = "import report\nreport.number('kept', len(stairs.kept), 'items', better='lower', exact=True)\n"
+    shutil.copy(ROOT / "beyond_ram/phases.py", place)
+    number = "import phases\nphases.number('kept', len(stairs.kept), 'items', better='lower', exact=True)\n"
     (place / "case.py").write_text(SCRIPT + number)
     named = "kept [items, lower, exact]"
     for out, more in (("all", []), ("one", ["--metric", named])):

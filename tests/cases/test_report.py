@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-NUMBER = runpy.run_path(str(Path(__file__).parents[2] / "cases/workflow/report.py"))["number"]
+NUMBER = runpy.run_path(str(Path(__file__).parents[2] / "cases/workflow/phases.py"))["number"]
 
 
 @pytest.mark.parametrize(("value", "better"), [(1, "up"), ("5 MB", "lower"), (float("nan"), "lower"), (True, "lower")])

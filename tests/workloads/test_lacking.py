@@ -73,7 +73,8 @@ def test_only_imports_of_our_programs_are_not_applicable(tmp_path, body, reason)
     workloads, elsewhere = tmp_path / "workloads", tmp_path / "site"
     workloads.mkdir()
     elsewhere.mkdir()
-    (workloads / "events.py").write_text((PROGRAMS / "events.py").read_text())
+    for name in ("events.py", "phases.py"):
+        (workloads / name).write_text((PROGRAMS / name).read_text())
     (elsewhere / "library.py").write_text("import nowhere_to_be_found\n")
     (elsewhere / "broken-1.0.dist-info").mkdir()
     (elsewhere / "broken-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")

@@ -5,7 +5,6 @@ peak of a phase minus the reading at its start. Interpreter and libraries cancel
 """
 
 import csv
-import json
 import mmap
 import os
 import re
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ... import run_reading
 from ...run_record import RunRecord
 from .. import machine
 from ..watcher import WatchOptions, watch
@@ -133,11 +133,10 @@ def run_program(program: str, arguments: Sequence[str], options: WatchOptions | 
     with tempfile.TemporaryDirectory(prefix="beyond-ram-calibration-", dir=_disk()) as folder:
         out = Path(folder, "out")
         record = watch(command(program, arguments, Path(folder)), out, options)
-        events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
         with (out / "samples.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
         samples = [{name: float(value) for name, value in one.items() if value and name != "phase"} for one in lines]
-        return CalibrationRun(record, events, samples)
+        return CalibrationRun(record, run_reading.events(out), samples)
 
 
 def _disk() -> str | None:

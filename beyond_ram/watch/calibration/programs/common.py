@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Callable
 
-import phases  # type: ignore[import-not-found]
+import phases
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE

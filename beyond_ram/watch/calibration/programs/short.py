@@ -4,7 +4,7 @@ import os
 import sys
 
 from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
-from phases import emit  # type: ignore[import-not-found]
+from phases import emit
 
 
 def resident_bytes() -> int:

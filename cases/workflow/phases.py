@@ -1,0 +1,1 @@
+../../beyond_ram/phases.py
