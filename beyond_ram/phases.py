@@ -8,6 +8,8 @@ peaks. Without a watcher it only reads the environment. Times are CLOCK_MONOTONI
 share.
 """
 
+from __future__ import annotations  # the interpreter of a stack may be older than ours
+
 import os
 import sys
 import time
@@ -23,12 +25,12 @@ class phase:  # noqa: N801 (it reads as a function)
     """A phase of the program, of all its processes and threads. When it ends, the latest phase that still runs
     continues."""
 
-    _running: "list[phase]" = []  # noqa: RUF012
+    _running: list[phase] = []  # noqa: RUF012
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __enter__(self) -> "phase":
+    def __enter__(self) -> phase:
         self._running.append(self)
         emit("phase", phase=self.name)
         return self
@@ -38,14 +40,9 @@ class phase:  # noqa: N801 (it reads as a function)
         emit("phase", phase=self._running[-1].name if self._running else "")
 
 
-def mark(event: str, **fields: object) -> None:
-    """Report an event. If a watcher listens, pause until it has sampled the memory at this point."""
-    hold(write(event, fields))
-
-
-def emit(event: str, **fields: object) -> bool:
-    """Write an event; return whether a watcher listens. An error is printed to standard error, not raised."""
-    return write(event, fields) is not None
+def mark(event: str, **fields: object) -> float:
+    """Report an event, and pause until a watcher, if any, has sampled the memory here. Returns the seconds."""
+    return hold(emit(event, **fields))
 
 
 def number(label: str, value: float, unit: str, better: str = "neither", exact: bool = False) -> None:
@@ -55,7 +52,7 @@ def number(label: str, value: float, unit: str, better: str = "neither", exact: 
     """
     if better not in ("lower", "higher", "neither"):
         raise ValueError(f"number {label!r}: better is {better!r}, and has to be lower, higher or neither")
-    if isinstance(value, bool) or not isinstance(value, int | float) or value - value != 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
         raise ValueError(f"number {label!r} is {value!r}, and has to be a finite int or float")
     emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
 
@@ -79,8 +76,11 @@ def hold(end: int | None) -> float:
     return time.monotonic() - began
 
 
-def write(event: str, fields: dict[str, object]) -> int | None:
-    """Write an event; return where it ends in the file, in bytes, 0 after an error. None if no watcher listens."""
+def emit(event: str, **fields: object) -> int | None:
+    """Write an event. Returns where it ends in the file, in bytes, or None if no watcher listens.
+
+    An error is printed to standard error, not raised; then it returns 0.
+    """
     path = os.environ.get(VARIABLE)
     if not path:
         return None

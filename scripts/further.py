@@ -16,7 +16,6 @@ from beyond_ram.files import read_json, write
 from beyond_ram.measure import cells
 from beyond_ram.measure.campaign import opened
 from beyond_ram.measure.further import FurtherPolicy, member_of, run_of
-from beyond_ram.measure.plan import Member
 from beyond_ram.measure.processes import age_s
 
 
@@ -26,10 +25,8 @@ def main(snakemake):
     paths = [Path(file).parent.relative_to(runs).as_posix() for file in snakemake.input.runs]
     certain = dict(zip(map(parse, paths), tables.read_runs(snakemake.input.runs), strict=True))
     # If the data or arguments of a cell change, its certain runs are made again, and further ones are older than these.
-    since: dict[Member, float] = {}
-    for cell, (record, _) in certain.items():
-        began, member = record.get("started_at") or 0.0, member_of(cell)
-        since[member] = min(since.get(member, began), began)
+    latest_first = sorted((run_of(cell, run) for cell, run in certain.items()), key=lambda run: -run.started_at)
+    since = {run.member: run.started_at for run in latest_first}
     repeated = {member_of(cell): cell for cell in map(parse, params.cells)}
     members = {key(cell.parameters()): member for member, cell in repeated.items()}
     # The runs of each folder: a run, and its rerun if it is interrupted.

@@ -61,9 +61,8 @@ def main(snakemake):
     made: dict[Cell, tables.RunFiles] = {}
 
     def how(cell):
-        stack = cell["stack"]
-        places = {"lock": f".stacks/locks/{stack}.txt", "python": f".stacks/{stack}/bin/python"}
-        return hows[replace(cell.replace(stack=parts_of(stack)[0]), rep=1)] | places
+        places = {"lock": f".stacks/locks/{cell['stack']}.txt", "python": f".stacks/{cell['stack']}/bin/python"}
+        return hows[replace(cell.replace(stack=parts_of(cell["stack"])[0]), rep=1)] | places
 
     def run(name, cell):
         if cell not in made and cell.path in complete:
@@ -75,10 +74,9 @@ def main(snakemake):
             made.update(cells.measure(results, cell, how))
         return made[cell]
 
-    with opened(
-        results / "campaigns" / "ladders", {"of": "version ladders"}, specs.order_seed(params.results)
-    ) as campaign:
-        complete = {run.folder: run for run in campaign.runs}
+    seed = specs.order_seed(params.results)
+    with opened(results / "campaigns" / "ladders", {"of": "version ladders"}, seed) as campaign:
+        complete = {one.folder: one for one in campaign.runs}
         every = [
             search(name, ladder, releases, first, campaign, run)
             for (name, ladder), releases in ladders
@@ -86,9 +84,8 @@ def main(snakemake):
             if first.experiment == ladder["experiment"]
         ]
     steps = [one for one in every if len(one)]  # without steps it has no types of columns to contribute
-    tables.write(
-        pd.concat(steps) if steps else pd.DataFrame(columns=COLUMNS), snakemake.output.csv, snakemake.output.parquet
-    )
+    table = pd.concat(steps) if steps else pd.DataFrame(columns=COLUMNS)
+    tables.write(table, snakemake.output.csv, snakemake.output.parquet)
     files = [str(results / "runs" / cell.path / "run.json") for cell in made]
     outdated.write_stamps(files, str(results / "runs"), snakemake.output.stamps)
 

@@ -66,16 +66,15 @@ class Campaign:
         """Run blocks until the policy names none, or none of those that it names fits into the budget."""
         self.out_of_budget = False
         while blocks := policy.next(self.runs):
-            ran, self.out_of_budget = False, False
+            before, self.out_of_budget = len(self.runs), False
             for block in blocks:
                 if block.must or self.used_s + self._expected_s(block) <= budget_s:
                     self._run(block, f"{self.used_s / 60:.1f} of {budget_s / 60:g} min")
-                    ran = True
                     if block.ask_again:
                         break
                 else:
                     self.out_of_budget = True
-            if not ran:
+            if len(self.runs) == before:
                 return
 
     def _run(self, block: Block, used: str) -> None:

@@ -65,9 +65,8 @@ def _made_together(cell: Cell) -> list[Cell]:
 def call(results: Path, jobs: Sequence[Job], how: How) -> tuple[int, Path]:
     """Call `beyond-ram measure` for some jobs, as rules do; its exit status, and its log.
 
-    It has its own process, whose standard error is the log, also of the programs. In this process six runs in turns
-    read the same (205.5 MB, 0.69 s of processor time), and each took 1.4 s less; but this process would have to lend
-    its standard error, its signals and its thread settings to each run.
+    It has its own process: in this one, six runs in turns read the same (205.5 MB, 0.69 s of processor time) and took
+    1.4 s less each, but it would have to lend each run its standard error, signals and thread settings.
     """
     log = results / "logs" / f"{jobs[0].path}.log"
     log.parent.mkdir(parents=True, exist_ok=True)

@@ -4,18 +4,7 @@ Standard library only."""
 import os
 import sys
 
-from phases import VARIABLE, hold, not_applicable, number, write  # noqa: F401 - programs call `events.number`
-
-
-def emit(event, **fields):
-    """Append one event. Returns where it ends, in bytes; None if no watcher listens."""
-    return write(event, fields)
-
-
-def mark(event, **fields):
-    """Append one event, then pause until the watcher has read the memory. Returns the length of the pause in
-    seconds."""
-    return hold(write(event, fields))
+from phases import VARIABLE, emit, hold, mark, not_applicable, number  # noqa: F401 - for programs
 
 
 def phase(name):

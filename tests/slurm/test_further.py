@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from beyond_ram.measure.campaign import BLOCKS
-
 from ..conftest import link_stack
 from ..rules.test_further import FURTHER, place_of
 from .conftest import until
@@ -19,8 +17,8 @@ def test_job_after_a_cancelled_one_goes_on(slurm, clone):
     kept = {}
 
     def cancel():
-        block = until(lambda: [*(place.results / "campaigns/further").glob(BLOCKS)], "a block")[0]
-        until(lambda: block.read_text(), "a complete block")
+        blocks = place.results / "campaigns/further/blocks.jsonl"
+        until(lambda: blocks.exists() and blocks.read_text(), "a complete block")
         kept.update({run: record["started_at"] for run, record in place.records().items() if run[2] == 3})
         jobs = re.findall(r"^(\d+) rule_further", slurm.call("squeue", "--noheader", "--format=%i %k"), re.MULTILINE)
         slurm.call("scancel", *jobs)
