@@ -47,7 +47,10 @@ OUTPUTS.add(
             "Why does memory climb in map?",
         ),
         "staircase": Figure("Cold, interrupted, rerun and warm", has("cache", "rerun")),
-        "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
+        "peak_by_batch": Figure(
+            "Peak against batch sizes and processes",
+            varies("batch_size", "writer_batch_size", "num_proc"),
+        ),
     },
 )
 OUTPUTS.add(

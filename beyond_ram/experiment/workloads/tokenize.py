@@ -36,8 +36,11 @@ class TokenizeMatrix(Matrix):
     writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared()] = Field(
         [1000], description="Rows buffered before a write."
     )
-    num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set")] = Field(
-        [0], description="Worker processes; 0: the default, which is one process for map and all cores for the others."
+    num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set"), Compared(0)] = (
+        Field(
+            [0],
+            description="Worker processes; 0: the default, which is one process for map and all cores for the others.",
+        )
     )
     cache: Annotated[Values[Literal["cold", "interrupted", "rerun", "warm"]], Axis("cache", alone=True)] = Field(
         ["cold"], description="States of the cache."
