@@ -39,7 +39,7 @@ rule tokens_in_format:
     input:
         lock=lock_of("loaders"),
         environment=environment_of("loaders"),
-        program="scripts/workloads/write.py",
+        program="cases/workflow/write.py",
         described=f"{TOKENS}/{{tokens}}/tokens.json",
         npy=f"{TOKENS}/{{tokens}}/npy",
     output:
@@ -53,9 +53,9 @@ rule tokens_in_format:
         python=python_of("loaders"),
         tokens=lambda w, input: os.path.dirname(input.described),
         code=lambda w: code_of(
-            "scripts/workloads/write.py",
+            "scripts/workloads/rows.py",
             f"scripts/workloads/formats/{w.format}.py",
-            others=[lock_of("loaders")],
+            others=[*code_beside("cases/workflow/write.py"), lock_of("loaders")],
         ),
     shell:
         "beyond-ram make --out {output:q} -- {params.python:q} {input.program:q} "
