@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..experiment import AXES, WORKLOADS
-from ..experiment.workloads.base import Compared
+from ..experiment.workloads.base import Compared, is_flag
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.reported import is_reported
@@ -119,7 +119,8 @@ def _compared(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[str, tuple[Any
         group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
         for cell, pair, sides in against(group, pairs):
             yield "stack", pair, _own(sides[1], cell, named), sides
-        for axis, way in WORKLOADS[str(workload)].points().compared().items():
+        flags = {axis: Compared("first") for axis in named if is_flag(axis)}
+        for axis, way in (WORKLOADS[str(workload)].points().compared() | flags).items():
             if {axis, *way.along} <= set(group):
                 yield from _of_axis(group, axis, way, named)
 

@@ -20,12 +20,17 @@ Questions = Sequence[Mapping[str, Any]]
 
 def key(cell: Mapping[Any, Any]) -> Key:
     """The cell in a mapping that also has other keys. The repeat is left out."""
-    return frozenset((axis, cell[axis]) for axis in ("experiment", *AXES) if axis in cell and pd.notna(cell[axis]))
+    return frozenset((str(axis), cell[axis]) for axis in cell if is_axis(axis) and pd.notna(cell[axis]))
+
+
+def is_axis(name: object) -> bool:
+    """Whether a column is an axis, or the experiment."""
+    return name == "experiment" or name in AXES
 
 
 def axes(table: pd.DataFrame) -> list[str]:
     """The axes that a table has values on, in the order of its columns; includes the experiment."""
-    named = [str(name) for name in table.columns if name == "experiment" or name in AXES]
+    named = [str(name) for name in table.columns if is_axis(name)]
     return [name for name in named if name == "experiment" or not table[name].array.isna().all()]
 
 
@@ -39,7 +44,7 @@ def same_but_for(table: pd.DataFrame, *free: str) -> Iterator[tuple[Cell, pd.Dat
 
     Raises KeyError for a name that is not an axis.
     """
-    unknown = set(free) - {"experiment", *AXES}
+    unknown = [axis for axis in free if not is_axis(axis)]
     if unknown:
         raise KeyError(f"no such axis: {', '.join(sorted(unknown))}")
     fixed = [axis for axis in axes(table) if axis not in free]

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from ..experiment import AXES
 from ..metrics import Record
+from .frame import is_axis
 
 Value = TypeVar("Value")
 COUNTS = ("runs", "finished", "failed", "why")
@@ -90,7 +90,7 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """The counts of the runs of each line."""
-    named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
+    named = [axis for axis in table if is_axis(axis) and axis in runs]
     of_runs = _records(runs)
 
     @functools.cache

@@ -54,4 +54,4 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
 def _levels(experiment: Experiment, cache: str = "") -> list[str]:
     """A regular expression for each level of an experiment's runs."""
     values = {"stack": STACK, "cache": f"(?:{cache})"}
-    return [f"{axis}~{values.get(axis, VALUE.pattern)}" for axis in (*experiment.axes(), "rep")]
+    return [f"{axis}~{values.get(axis, VALUE.pattern)}" for axis in (*experiment.matrix.values(), "rep")]

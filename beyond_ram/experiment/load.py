@@ -18,6 +18,7 @@ from . import inputs, tokens
 from .corpora import FilesCorpus
 from .model import Config
 from .places import NotEchoedError, results_fault
+from .workloads.base import is_flag
 from .workloads.script import NO_ARGUMENTS
 
 # Limits for echoed values; maximum number of values in a config with its aliases expanded.
@@ -187,7 +188,8 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
     """Planned questions that no comparison of the experiment answers."""
     experiment = config.run()[name]
     decided = [key for key, metric in METRICS.items() if metric.decided_in(experiment.workload)]
-    compared = ["stack", *experiment.points().compared()]
+    flags = filter(is_flag, experiment.matrix.values())
+    compared = ["stack", *experiment.points().compared(), *flags]
     ran = [dict(cell.axes) for cell in config.cells(name)]
     for number, question in enumerate(experiment.questions):
         key = ("experiments", name, "questions", number)
@@ -199,7 +201,7 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
         for axis in question.where:
             of_cells = {cell[axis] for cell in ran if axis in cell}
             if not of_cells:
-                yield where(*key, "where") + _none("axis", axis, experiment.axes())
+                yield where(*key, "where") + _none("axis", axis, experiment.matrix.values())
                 continue
             values = map(str, question.values(axis, of_cells))
             yield from _unknown(where(*key, "where", axis), "value", values, [*map(str, of_cells)], " in a cell")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Union
 
 from pydantic import Field
 
-from .base import Axis, Experiment, Name, Names
+from .base import Axes, Axis, Experiment, Name, Names
 
 __all__ = ["AXES", "WORKLOADS", "AnyExperiment", "Axis", "Experiment", "Name", "Names"]
 
@@ -17,8 +17,8 @@ def _find() -> dict[str, type[Experiment]]:
     return dict(sorted((kind.name(), kind) for kind in Experiment.__subclasses__()))
 
 
-def _axes() -> dict[str, Axis]:
-    axes: dict[str, Axis] = {}
+def _axes() -> Axes:
+    axes = Axes()
     for name, kind in WORKLOADS.items():
         for axis, described in kind.axes().items():
             if axes.setdefault(axis, described) != described:

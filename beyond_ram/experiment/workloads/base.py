@@ -29,6 +29,8 @@ Counts = Values[NonNegativeInt]
 
 
 PROGRAMS = "scripts/workloads"
+FLAGS = "flags"
+"""The key of a matrix that names axes of its own."""
 WHY_PROGRAM = "why.py"
 """Runs a program as a script, and releases what it holds at its end."""
 
@@ -92,6 +94,23 @@ class Axis:
         return with_unit if self.unit == self.label else f"{self.label} {with_unit}"
 
 
+class Axes(dict[str, Axis]):
+    """Axes by name. The flags of scripts are axes that a config names."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or is_flag(name)
+
+    def __missing__(self, name: str) -> Axis:
+        if not is_flag(name):
+            raise KeyError(name)
+        return Axis(label=name)
+
+
+def is_flag(axis: object) -> bool:
+    """Whether an axis is a flag of a script, such as `--threads`."""
+    return isinstance(axis, str) and axis.startswith("--")
+
+
 @dataclass(frozen=True)
 class Compared:
     """How a workload compares the values of an axis in otherwise equal cells.
@@ -123,14 +142,18 @@ class Matrix(Strict):
 
     def cells(self, experiment: str, repeats: int) -> list[Cell]:
         """All cells, each once, in the order of the axes."""
-        names = list(type(self).model_fields)
-        combinations = itertools.product(*(getattr(self, axis) for axis in names))
-        points = dict.fromkeys(self.normalise(dict(zip(names, values, strict=True))) for values in combinations)
+        of_axes = self.values()
+        combinations = itertools.product(*of_axes.values())
+        points = dict.fromkeys(self.normalise(dict(zip(of_axes, values, strict=True))) for values in combinations)
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
 
     def size(self) -> int:
         """Number of combinations, including impossible ones."""
-        return math.prod(len(getattr(self, axis)) for axis in type(self).model_fields)
+        return math.prod(map(len, self.values().values()))
+
+    def values(self) -> dict[str, list[Value]]:
+        """The values on each axis, in the order of the path grammar."""
+        return {axis: getattr(self, axis) for axis in self.axes()}
 
     def normalise(self, point: dict[str, Any]) -> Point:
         """One combination as axes and values; empty for an impossible one."""
@@ -140,9 +163,10 @@ class Matrix(Strict):
 
     @classmethod
     @functools.cache
-    def axes(cls) -> dict[str, Axis]:
+    def axes(cls) -> Axes:
         """Properties of each axis, by name, in the order of the path grammar."""
-        return {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
+        fields = [(name, field) for name, field in cls.model_fields.items() if name != FLAGS]
+        return Axes((name, _axis(name, field.metadata, field.annotation)) for name, field in fields)
 
     @classmethod
     def compared(cls) -> dict[str, Compared]:
@@ -175,6 +199,8 @@ class PlannedQuestion(Strict):
 
     def values(self, axis: str, of_cells: Collection[Value]) -> list[Value]:
         """The values on an axis, with `largest` replaced by the largest of the cells."""
+        if is_flag(axis):
+            return [str(value) for value in self.where[axis]]
         return [max(of_cells) if value == LARGEST else value for value in self.where[axis]]
 
 
@@ -252,7 +278,7 @@ class Experiment(Strict):
         return str(name)
 
     @classmethod
-    def axes(cls) -> dict[str, Axis]:
+    def axes(cls) -> Axes:
         """Properties of each axis, by name, in the order of the path grammar."""
         return cls.points().axes()
 

@@ -4,13 +4,20 @@ import json
 import shlex
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from ..job import Job, Served
-from ..paths import Cell
-from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values
+from ..paths import VALUE, Cell, Value
+from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values, is_flag
 
 NO_ARGUMENTS = "none"
+Text = Annotated[
+    str,
+    StringConstraints(pattern=f"^{VALUE.pattern}$"),
+    Field(coerce_numbers_to_str=True),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}]}),
+]
+"""A value of a flag. A number in the config is its text, because one column has numbers and words."""
 
 
 class ScriptMatrix(Matrix):
@@ -19,11 +26,21 @@ class ScriptMatrix(Matrix):
     script: Annotated[Names, Axis("input", alone=True)] = Field(description="Scripts, by name.")
     arguments: Annotated[Values[Name], Axis(alone=True, nothing="")] = Field(
         [NO_ARGUMENTS],
-        description="Arguments of the script, by name; `none` gives it none. They are not compared: use `side`.",
+        description="Arguments of the script, by name; `none` gives it none. They are not compared: use `side` or "
+        "`flags`.",
     )
     side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("first")] = Field(
         [NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first."
     )
+    flags: dict[Name, Values[Text]] = Field(
+        {},
+        description="Flags of the script, by name, with their values: `threads: [1, 4]` is `--threads 1` and "
+        "`--threads 4`. Each is an axis of its own, such as `--threads`, whose values are compared with the first.",
+    )
+
+    def values(self) -> dict[str, list[Value]]:
+        flags: dict[str, list[Value]] = {f"--{name}": [*values] for name, values in self.flags.items()}
+        return super().values() | flags
 
 
 def arguments(file: str, words: list[str]) -> tuple[str, ...]:
@@ -45,6 +62,7 @@ class ScriptExperiment(Experiment):
         script = places.scripts[str(cell["script"])]
         named = (str(cell["arguments"]), str(cell["side"]))
         words = [word for name in named if name != NO_ARGUMENTS for word in shlex.split(script.arguments[name])]
+        words += [str(word) for flag in cell.axes if is_flag(flag[0]) for word in flag]
         tokens = places.of("tokens", script.tokens) if script.tokens else None
         job = (
             super()
