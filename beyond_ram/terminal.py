@@ -26,12 +26,15 @@ from .text import plain
 
 _MEASURING = ("measure", "measure_interrupted")
 # Snakemake's messages that a user needs. Some thirty others only go to its log.
-_RELAYED = ("Nothing to be done", "Will exit after finishing", "Terminating processes", "Trying to restart", "Complete")
+_NOTHING = "Nothing to be done"
+_RELAYED = (_NOTHING, "Will exit after finishing", "Terminating processes", "Trying to restart", "Complete")
 # Its messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
 _OURS = str(Path(__file__).parent)
 TARGETS: dict[str, str] = {}
 """The targets that may be asked for by name; tables and figures also by their own names. rules/outputs.smk fills it."""
+BRIEF: list[str] = []
+"""The file with the lines of the report for a terminal. rules/report.smk names it."""
 # Around the log of a failed job, so that what is open in a command does not hide it.
 _RULE = re.compile("^(=+)$", re.MULTILINE)
 # Yellow and red.
@@ -64,6 +67,8 @@ class LogHandler(LogHandlerBase):
             if text := "".join(map(mask_secrets.in_text, _RULE.split(self.format(record)))):
                 colour = self._colours.get(record.levelno)
                 print(f"\x1b[{colour}m{text}\x1b[0m" if colour else text, file=self._stream, flush=True)
+            if record.getMessage().startswith(_NOTHING):
+                self._stream.writelines(_failed_before())
             if getattr(record, "exception", "") == "MissingRuleException":
                 print(_nearest_target(record.getMessage()), file=self._stream, flush=True)
         except Exception:  # an error in a message must not end a run
@@ -117,6 +122,14 @@ def _nearest_target(message: str) -> str:
     close = [TARGETS[name] for name in difflib.get_close_matches(wrong, TARGETS, 1)]
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"beyond-ram: no target {wrong!r}; {hint}`snakemake --lt` lists all"
+
+
+def _failed_before() -> list[str]:
+    """The lines of the report about runs that failed, which a call that makes nothing would not show."""
+    lines = [
+        line for path in BRIEF if Path(path).is_file() for line in Path(path).read_text().splitlines(keepends=True)
+    ]
+    return [line for line in lines if re.match(r"\d+ runs? failed", line)]
 
 
 def _about(seconds: float) -> str:

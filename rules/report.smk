@@ -7,6 +7,9 @@ summary.txt. Always holds: the report opens from a file without a network, and h
 REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
 
 
+terminal.BRIEF.append(REPORT[1])
+
+
 onsuccess:
     outdated.log_findings(workflow, REPORT[1])
     outdated.log_findings(workflow, f"{OWN_IDS}/summary.txt")

@@ -79,13 +79,16 @@ def test_line_has_runs_experiment_and_time_left(console_of, monkeypatch):
     ]
 
 
-def test_line_on_a_terminal_is_cut_and_wiped_before_a_message(console_of):
+def test_line_on_a_terminal_is_cut_and_wiped_before_a_message(console_of, tmp_path, monkeypatch):
     console = console_of(redraws=True)
     console.job(1, "measure", run="long" * 99)
+    summary = tmp_path / "summary.txt"
+    summary.write_text("3 runs of 1 setting.\n2 runs failed, the first in experiment x: late (logs)\nNo finding.\n")
+    monkeypatch.setattr(terminal, "BRIEF", [str(summary)])
     console("Nothing to be done")
     _, line, message = console.stream.getvalue().split("\r\x1b[K")
     assert len(line) == 39
-    assert message == "Nothing to be done\n"
+    assert message == "Nothing to be done\n2 runs failed, the first in experiment x: late (logs)\n"
 
 
 def test_errors_and_warnings_are_shown_and_other_messages_are_not(console_of):
