@@ -12,7 +12,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from . import advice
 from .text import plain
 from .units import short_size
 
@@ -50,7 +49,7 @@ class Mark:
 
     @property
     def label(self) -> str:
-        return f"{self.name}: {advice.mem(math.ceil(self.size_bytes))}"
+        return f"{self.name}: {short_size(self.size_bytes)}"
 
 
 def extremes(points: Points, bins: int) -> set[int]:

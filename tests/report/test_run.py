@@ -29,7 +29,7 @@ def test_the_chart_of_a_run_has_its_limit_phases_and_events():
     chart = view(RunFolder(drawn.folder, {**drawn.record, **more}, samples, events), "Repeat 1", Path("page.html"))[
         "chart"
     ]
-    assert "limit: 30M" in chart
+    assert "limit: 31 MB" in chart
     assert "map &lt;0&gt;" in chart
     assert set(re.findall("<title>(.*?)</title>", chart)) == {"shard, shard 3"}
     (points,) = re.findall('application/json">(.*?)</script>', chart)
