@@ -6,7 +6,7 @@ from typing import Any, cast
 import pandas as pd
 
 from ..metrics import Record, Records
-from ..metrics.limits import ENDED_AT, PREDICTORS
+from ..metrics.limits import ENDED_AT, PREDICTORS, ended_at
 from ..metrics.runs import ask_bytes
 
 COLUMNS = ["experiment", "stack", "ended_at_bytes", "ended", "completed_at_bytes", "ask_bytes", "not_run"]
@@ -32,17 +32,20 @@ def _line(record: Record) -> dict[str, Any]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
     at, ended = max(((limit.get(name) or 0, word) for word, name in ENDED_AT.items()), key=lambda one: one[0])
     completed, ask = limit.get("completed_at_bytes"), ask_bytes(record)
-    at_limit = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
+    probes = limit.get("probes", [])
+    at_limit, at_end = ([probe for probe in probes if probe["limit_bytes"] == size] for size in (completed, at))
     line: dict[str, Any] = {
         **record["cell"],
         "bytes_in": record.get("work", {}).get("bytes_in"),
         "ended_at_bytes": at or None,
         "ended": _ENDED[ended] if at else None,
+        "ended_runs": sum(not one["completed_work"] and ended_at(one) == ENDED_AT[ended] for one in at_end) or None,
+        "ended_of_runs": len(at_end) or None,
         "completed_at_bytes": completed,
         "completed_runs": len(at_limit) or None,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
         "ask_bytes": ask,
-        "probes": len(limit.get("probes", [])),
+        "probes": len(probes),
         "not_run": limit.get("not_run", ""),
     }
     errors = {name: size / completed - 1 for name in PREDICTORS if completed and (size := peak[name]) is not None}

@@ -94,7 +94,7 @@ def answer(line):
     enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (
         f"{subject(line)} completed with {least:,.0f} MB in {runs} of {runs} runs; "
-        f"with {small:,.0f} MB it was {line['ended']} (n = 1). "
+        f"with {small:,.0f} MB it was {line['ended']} in {line['ended_runs']:.0f} of {line['ended_of_runs']:.0f}. "
         f"beyond-ram watch requests {request:,.0f} MB after a run without a limit: {enough}."
     )
 

@@ -26,9 +26,10 @@ def probe(limit_mib, duration_s, **more):
 
 def test_errors_of_readings_are_shares_of_the_smallest_limit():
     probes = [probe(400, 2.1, major_faults=0), probe(200, 3.0, major_faults=7), probe(200, 2.5, major_faults=3)]
-    probes.append(probe(180, 1.0, outcome="killed_at_limit", completed_work=False))
+    probes += [probe(180, 1.0, outcome="killed_at_limit", completed_work=False), probe(180, 1.0)]
     line = limits([run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB, probes=probes)]).iloc[0]
-    assert (line["ended_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 4)
+    assert (line["ended_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 5)
+    assert (line["ended_runs"], line["ended_of_runs"]) == (1, 2)
     assert line["error_rss"] == pytest.approx(0.5)
     assert line["error_anon"] == pytest.approx(-0.2)
     assert line["error_anon_upper_bound"] == pytest.approx(-0.05)
