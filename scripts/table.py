@@ -8,7 +8,7 @@ def main(snakemake):
     params = snakemake.params
     arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.questions)
     table = making.table(snakemake.params.name, arguments, Runs(snakemake.input.collected))
-    for warning in table.attrs.pop("warnings", ()):
+    for warning in table.attrs.get("warnings", ()):
         logs.warn(warning)
     tables.write(table, *snakemake.output)
 

@@ -14,7 +14,7 @@ import beyond_ram
 
 from ..analysis import changes
 from ..analysis.claims import POST
-from ..analysis.findings import Finding, undecided
+from ..analysis.findings import Finding, unchanged, undecided
 from ..analysis.frame import key
 from ..analysis.thresholds import SHARE
 from ..collected import Runs, Samples
@@ -156,7 +156,8 @@ def report(
         without_findings=_without_findings(all_findings, tables),
         bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
         longer=again.longer(),
-        undecided=undecided(tables),
+        undecided=[*undecided(tables), *tables.get("comparisons", runs).attrs.get("warnings", ())],
+        unchanged=unchanged(tables),
         sessions=sections.sessions(pd.read_csv(PACKAGE / SHIPPED_SPREAD), tables.get("comparisons")),
         left_out=[*left_out, *empty],
         named=sections.named(sections.stacks(runs)),

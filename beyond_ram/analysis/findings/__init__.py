@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from . import cells, compared
 from .finding import Finding, Tables
-from .undecided import undecided
+from .undecided import unchanged, undecided
 
-__all__ = ["SOURCES", "Finding", "Tables", "findings", "undecided"]
+__all__ = ["SOURCES", "Finding", "Tables", "findings", "unchanged", "undecided"]
 
 SOURCES: Mapping[str, Callable[[Tables], Iterator[Finding]]] = {
     "comparisons": compared.differences,

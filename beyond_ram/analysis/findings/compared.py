@@ -31,7 +31,7 @@ def differences(tables: Tables) -> Iterator[Finding]:
         scope = Scope(
             str(first["experiment"]), limited if times < compared else (), times, compared, int(group["failed"].sum())
         )
-        names = (_value_in_words(axis, before), _value_in_words(axis, after))
+        names = (value_in_words(axis, before), value_in_words(axis, after))
         yield Finding(
             kind="difference",
             subject=names[1],
@@ -100,7 +100,7 @@ def _wall_s(tables: Tables, line: Line) -> tuple[float, float] | None:
     return None if math.isnan(before) or math.isnan(after) else (float(before), float(after))
 
 
-def _value_in_words(axis: object, value: object) -> str:
+def value_in_words(axis: object, value: object) -> str:
     """A value of an axis in words."""
     spec = AXES[str(axis)]
     return spec.describe(int(float(str(value))) if spec.number else str(value)) or f"default {spec.label}"
@@ -129,8 +129,8 @@ def outcomes(tables: Tables) -> Iterator[Finding]:
                 settings = {one: cell[one] for one in varied(runs) if one in cell}
                 yield Finding(
                     kind="outcomes",
-                    subject=_value_in_words(axis, ended[axis].iloc[0]),
-                    baseline=_value_in_words(axis, completed[axis].iloc[0]),
+                    subject=value_in_words(axis, ended[axis].iloc[0]),
+                    baseline=value_in_words(axis, completed[axis].iloc[0]),
                     scope=Scope(str(experiment), tuple(describe(settings, settings)), failed=len(ended)),
                     facts={"outcome": str(ended["outcome"].iloc[0]), "ended": len(ended), "completed": len(completed)},
                     strength=tries(len(ended)),

@@ -42,6 +42,11 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _first(words: str) -> str:
+    """Words at the start of a sentence. A name, such as that of a loader or a flag, stays as it is."""
+    return _capital(words) if " " in words and words.partition(" ")[0].isalpha() else words
+
+
 def factor(ratio: float) -> str:
     """A change of a rate: "14 times fewer", "25% more"."""
     fewer = ratio < 1
@@ -65,7 +70,7 @@ def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
         counts = [f"{value * effect.n:.0f} of {effect.n}" for value in (effect.candidate, effect.baseline)]
         return f"{metric.label}: {counts[0]} with {after}, {counts[1]} with {before}"
     if not ordered and _is_rate(effect):
-        return f"{after}: {factor(effect.ratio)} {_label(effect.metric)} than {before}"
+        return f"{_first(after)}: {factor(effect.ratio)} {_label(effect.metric)} than {before}"
     verb = "fell" if effect.candidate < effect.baseline else "rose"
     named = metric.unit != "bytes" and metric.unit in metric.label.lower()
     write = digits if named else amount
@@ -208,7 +213,7 @@ def _outcomes(finding: Finding) -> Sentences:
     facts, conditions = finding.facts, ", ".join(finding.scope.conditions)
     of = f"{facts['ended']} of {_plural(facts['ended'], 'run')}"
     return (
-        f"{finding.subject}: {_ENDS[facts['outcome']]} in {of}; {finding.baseline}: completed in "
+        f"{_first(finding.subject)}: {_ENDS[facts['outcome']]} in {of}; {finding.baseline}: completed in "
         f"{facts['completed']} of {facts['completed']}",
         f"Experiment {finding.experiment}{f', {conditions}' if conditions else ''}.",
     )

@@ -4,15 +4,20 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from ...metrics import METRICS
+from ..decide import AT_LEAST
 from ..frame import cells
 from ..outcomes import AS_ASKED
-from ..results import FEW, Family
+from ..results import Family
+from .compared import value_in_words
 from .finding import Tables
 from .sentences import detectable
 
 _ASKED_FOR: dict[Family, str] = {
     "planned": "comparisons that the config asks for", "exploratory": "other comparisons",
 }  # fmt: skip
+
+_QUESTION = ["experiment", "metric", "axis", "before", "after"]
 
 
 def undecided(tables: Tables) -> list[str]:
@@ -21,8 +26,26 @@ def undecided(tables: Tables) -> list[str]:
     return [text for name, source in sources.items() if len(tables.get(name, ())) for text in source(tables[name])]
 
 
+def unchanged(tables: Tables) -> list[str]:
+    """The planned questions whose answer is `same`, which no finding names."""
+    table = tables.get("comparisons", pd.DataFrame())
+    if table.empty:
+        return []
+    sentences = []
+    for (experiment, metric, axis, *sides), lines in table[table["family"].eq("planned")].groupby(
+        _QUESTION, sort=False
+    ):
+        if same := int(lines["result"].eq("same").sum()):
+            both = " and ".join(value_in_words(axis, side) for side in sides)
+            sentences.append(
+                f"{METRICS[str(metric)].label}: the same with {both}, in {same} of {len(lines)} settings of experiment "
+                f"{experiment}."
+            )
+    return sentences
+
+
 def _comparisons(table: pd.DataFrame) -> Iterator[str]:
-    enough = table[table["result"].ne("undecided") | table["reason"].ne(FEW)]
+    enough = table[table["n"] >= AT_LEAST]
     pending = enough[enough["result"] == "undecided"]
     planned = enough["family"].eq("planned").any()
     for family, named in _ASKED_FOR.items():
@@ -33,7 +56,7 @@ def _comparisons(table: pd.DataFrame) -> Iterator[str]:
             are = f"{len(lines)} of {total} {comparisons} {'is' if len(lines) == 1 else 'are'} undecided."
             yield f"{are} {detectable(tuple(ratios))}".strip()
     if few := len(table) - len(enough):
-        yield f"{few} of {len(table)} comparisons {'has' if few == 1 else 'have'} fewer than two repeats on a side."
+        yield f"{few} of {len(table)} comparisons {'has' if few == 1 else 'have'} fewer than two readings on a side."
 
 
 def _causes(table: pd.DataFrame) -> Iterator[str]:
