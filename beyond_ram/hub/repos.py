@@ -153,7 +153,7 @@ class ServedRepository:
         if is_path(path):
             return True
         if path.rpartition("/")[2] not in _RESERVED:
-            _report(self.root / path)
+            _report(f"{self.kind}/{self.id}/{path}")
         return False
 
     def entries(self, under: str = "", recursive: bool = False) -> list[File | Folder]:
@@ -249,8 +249,8 @@ def _hashes_of(path: Path, state: tuple[int, ...]) -> tuple[str, str]:
 
 
 @functools.cache
-def _report(path: Path) -> None:
-    print(f"hub: {str(path)!a} is not served: not UTF-8, or too long", file=sys.stderr)
+def _report(path: str) -> None:
+    print(f"hub: {path!a} is not served: not UTF-8, or too long", file=sys.stderr)
 
 
 def pieces(path: Path, start: int, stop: int, size: int = 1 << 20) -> Iterator[bytes]:

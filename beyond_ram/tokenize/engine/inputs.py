@@ -224,14 +224,18 @@ def csv_rows(file, packing, start, end, column, huge):
     """Yield rows of a CSV file with a header; fields are text, unchanged."""
 
     def lines():
-        decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
+        decode, rest = codecs.getincrementaldecoder("utf-8-sig")(), ""
         for chunk in itertools.chain(source.chunks(), [b""]):
-            *complete, kept = (kept + decode.decode(chunk, not chunk)).split("\n")
+            try:
+                *complete, rest = (rest + decode.decode(chunk, not chunk)).split("\n")
+            except UnicodeDecodeError as error:
+                line = rows.line_num + error.object[: error.start].count(b"\n") + 1
+                raise Refused(f"{file}, line {line}: not UTF-8 (0x{error.object[error.start]:02x})") from None
             yield from (line + "\n" for line in complete)
-            if len(kept) > (most := csv.field_size_limit()):
+            if len(rest) > (most := csv.field_size_limit()):
                 raise Refused(f"{file}, line {rows.line_num + 1}: more than {most:,} characters do not fit into memory")
-        if kept:
-            yield kept
+        if rest:
+            yield rest
 
     with Source(file, packing) as source:
         rows = csv.reader(lines(), delimiter="\t" if kind_of(file)[0] == "tsv" else ",", strict=True)

@@ -277,7 +277,7 @@ BAD = {
     "not UTF-8": (b'{"text": "x"}\n{"text": "\xff"}\n', "bad.jsonl", "line 2: is not UTF-8"),
     "cut gzip": (gzip.compress(b'{"text": "x"}\n' * 5000)[:-20], "bad.jsonl.gz", "truncated, or not a gzip file"),
     "no zstd": (b"plain text, and more of it", "bad.jsonl.zst", "truncated, or not a zstd file"),
-    "CSV that is not UTF-8": (b"text\nok\n\xff\n", "bad.csv", r"bad.csv: not UTF-8 \(0xff\)"),
+    "CSV that is not UTF-8": (b"text\nok\n\xff\n", "bad.csv", r"bad.csv, line 3: not UTF-8 \(0xff\)"),
     "CSV without the column": (b"a,b\n1,2\n", "bad.csv", r"no column 'text' \(there are: 'a', 'b'\)"),
     "CSV with a field too many": (b"text,b\n1,2\n1,2,3\n", "bad.csv", "line 3: 3 fields, and the header has 2"),
     "text not UTF-8": (b"abc\xff", "bad.txt", r"not UTF-8 \(0xff\)"),
