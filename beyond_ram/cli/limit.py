@@ -59,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     question = question_of("limit", script, words, inline, share=share, inputs=list(map(str, inputs)))
     with opened(out, question) as campaign, index.for_uv():
         campaign.show = show
-        job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
-        setting = setting_of("limit", script, words, inline, out, **job)
-        setting = replace(errors_apart(setting), reads=(out / "stacks", *inputs))
+        setting = errors_apart(setting_of("limit", script, words, inline, out))
+        job = setting.job.but(find_limit=True, limit_speed_share=share, page_cache="cold")
+        setting = replace(setting, job=job, reads=(out / "stacks", *inputs))
         record = measure_limit(setting, out / "runs", campaign, 60 * arguments.budget)
         limits: dict[str, Any] = record.get("limit", {})
         finish(arguments, {"script": script.name, **limits}, _lines(limits, record))

@@ -83,7 +83,7 @@ def question_of(command: str, script: Path, words: Sequence[str], inline: "Inlin
     return same_script(command, script, words) | of | more
 
 
-def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", out: Path, **job: Any) -> "Setting":
+def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", out: Path) -> "Setting":
     """The script's environment, built below `out`, and its job in an experiment of that name."""
     from ..measure.cell import Setting
     from ..measure.scripts import cell_of, job_of
@@ -96,5 +96,5 @@ def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", 
     show("")
     if lock.moved:
         print(f"had to move: {lock.moved}")
-    asked = job_of(cell_of(name, "script", script, 1, words), script, words, **job)
-    return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
+    job = job_of(cell_of(name, "script", script, 1, words), script, words)
+    return Setting(job, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")

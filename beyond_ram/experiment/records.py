@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 NO_RECORD = "no_record"
 """The outcome of a requested run without a record."""
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
-# Fields of a cell's record that the record of a plain command does not have.
+# Fields of a cell's record that RunRecord does not type, as it is of a plain command too.
 _DEEPER: run_reading.Types = {
-    "workload": (str,),
-    "measuring_s": (int, float),
     "completed_work": (bool,),
     "work.ids_sha256": MAYBE_TEXT,
     "work.answer_sha256": MAYBE_TEXT,
@@ -37,9 +35,6 @@ _DEEPER: run_reading.Types = {
     "work.endpoint.*": (int, float),
     **{f"work.{name}": (*field.types, type(None)) for name, field in FIELDS.items()},
     **{f"work.{name}": NUMBER for name in ("requests_failed", "in_flight_max")},
-    "attempts": (list,),
-    "attempts.*": (dict,),
-    "limit": (dict,),
     "limit.probes": (list,),
     "limit.probes.*": (dict,),
 }

@@ -37,12 +37,11 @@ def cell_of(experiment: str, stack: str, script: Path, repeat: int, words: Seque
     return Cell(experiment, axes, repeat)
 
 
-def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
+def job_of(cell: Cell, script: Path, words: Sequence[str]) -> Job:
     """The job of a run."""
     program = str(FILES / PROGRAMS / ScriptExperiment.PROGRAM)
-    options: dict[str, Any] = {"interval_ms": 5, "page_cache": "kept"} | more
-    return Job(path=cell.path, workload=ScriptExperiment.name(), program=program,
-               arguments=arguments(str(script), list(words)), **options)  # fmt: skip
+    return Job(path=cell.path, workload=ScriptExperiment.name(), program=program, page_cache="kept",
+               arguments=arguments(str(script), list(words)))  # fmt: skip
 
 
 def measure(
