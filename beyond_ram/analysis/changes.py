@@ -62,7 +62,7 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
     ]
     exact = line["low"] == line["high"]
     interval = "the same in every repeat" if exact else f"{effect[1]} to {effect[2]}"
-    notes = [line["machines"], line["why"], line["reason"] if line["result"] != "undecided" else ""]
+    notes = [line["machines"], line["not_completed"], line["reason"] if line["result"] != "undecided" else ""]
     return {
         "result": str(line["result"]),
         "metric": METRICS[metric].label,

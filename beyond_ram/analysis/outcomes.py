@@ -11,7 +11,7 @@ from ..metrics import Record
 from .frame import is_axis
 
 Value = TypeVar("Value")
-COUNTS = ("runs", "finished", "failed", "why")
+COUNTS = ("runs", "finished", "failed", "not_completed")
 OUTCOME = ("outcome", "completed_work", "reason")
 """The outcome of a run in table `runs`."""
 # Outcomes that neither finished nor failed.
@@ -31,7 +31,7 @@ def tally(*sides: pd.DataFrame) -> dict[str, Any]:
     """The numbers of planned, finished and failed runs, and why some did not complete, over all sides.
 
     Runs that are not applicable, or were interrupted on purpose, neither finished nor failed. A run that finished its
-    work and then ended with an error counts as finished; `why` names it.
+    work and then ended with an error counts as finished; `not_completed` names it.
     """
     return _tally([run for runs in sides for run in _records(runs)])
 
@@ -49,7 +49,7 @@ def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
         "runs": len(runs),
         "finished": len(runs) - len(others),
         "failed": sum(run["outcome"] not in AS_ASKED for run in others),
-        "why": "; ".join(why),
+        "not_completed": "; ".join(why),
     }
 
 
@@ -69,7 +69,7 @@ def _reason(line: Mapping[Hashable, Any]) -> str:
 
 
 def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """The table with `runs`, `finished`, `failed` and `why`, which count the runs of each line.
+    """The table with `runs`, `finished`, `failed` and `not_completed`, which count the runs of each line.
 
     `runs` has a line for each planned run: its cell, `outcome`, `completed_work` and `reason`. The runs of a line agree
     with it on every axis on which it has a value. If a line is about all repeats, its `outcome` is `completed` only if

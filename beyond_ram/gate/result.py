@@ -55,12 +55,12 @@ class Gate:
 
     @functools.cached_property
     def changes(self) -> pd.DataFrame:
-        """Table `changes`, worst first; `why` also names other packages that differ."""
+        """Table `changes`, worst first; `not_completed` also names other packages that differ."""
         table = changes(self.table)
         others = table["before"].str.removesuffix(f".{BASELINE}").map(self.other_differences)
         also = (f"also differs: {other}" if isinstance(other, str) else "" for other in others)
-        notes = ["; ".join(filter(None, both)) for both in zip(table["why"], also, strict=True)]
-        table = table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
+        notes = ["; ".join(filter(None, both)) for both in zip(table["not_completed"], also, strict=True)]
+        table = table.assign(not_completed=notes, threshold=table["metric"].map(threshold_in_words))
         return table.reset_index(drop=True)
 
     @functools.cached_property

@@ -105,7 +105,7 @@ def of_versions(records: Records) -> pd.DataFrame:
 def _reason(runs: pd.DataFrame, metric: str) -> str:
     """Why a version has no value: it cannot be installed, or no run has one."""
     cannot = runs.loc[runs["outcome"] == "not_applicable", "reason"]
-    return str(cannot.iloc[-1]) if len(cannot) else tally(runs)["why"] or f"no run has {metric}"
+    return str(cannot.iloc[-1]) if len(cannot) else tally(runs)["not_completed"] or f"no run has {metric}"
 
 
 def _text(value: Any) -> str:

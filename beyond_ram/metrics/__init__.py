@@ -95,7 +95,7 @@ IDENTIFYING: Mapping[str, str] = {
     "threshold": "the smallest difference that matters",
     "finished": "runs that finished their work, whatever the exit status",
     "failed": "runs that did not finish, without those not applicable or interrupted on purpose",
-    "why": "the outcomes of the runs that did not complete, with their numbers",
+    "not_completed": "the outcomes of the runs that did not complete, with their numbers",
 }
 """Columns that are neither axes nor measured. A name that ends in `_` is a prefix for a group of columns."""
 

@@ -139,7 +139,7 @@ def test_failed_run_is_counted_in_the_line():
     broken = [line | {"rep": 4, "reason": "disk full"} for line in runs(stack="new", n=1, outcome="failed")]
     line = table(runs(stack="old"), runs(stack="new") + broken).iloc[0]
     assert (line["runs"], line["finished"], line["failed"]) == (7, 6, 1)
-    assert line["why"] == "failed: disk full (1 of 7)"
+    assert line["not_completed"] == "failed: disk full (1 of 7)"
     assert line["n"] == 3
 
 

@@ -26,8 +26,8 @@ def runs(*outcomes):
 def test_failed_repeat_is_counted_and_not_averaged():
     outcome_counts = tally(runs("completed", "failed", "failed", "killed_at_limit"))
     assert [outcome_counts[name] for name in ("runs", "finished", "failed")] == [4, 1, 3]
-    assert outcome_counts["why"] == "failed: disk full (2 of 4); killed at limit (1 of 4)"
-    assert tally(runs("completed", "completed"))["why"] == ""
+    assert outcome_counts["not_completed"] == "failed: disk full (2 of 4); killed at limit (1 of 4)"
+    assert tally(runs("completed", "completed"))["not_completed"] == ""
     assert tally(runs("completed", "interrupted_on_purpose"))["failed"] == 0
     assert tally(runs("not_applicable"))["failed"] == 0
     assert side(runs("completed", "failed", "completed"), "rows_per_s").values == (10, 12)
@@ -37,7 +37,7 @@ def test_run_that_fails_after_its_work_counts_as_finished():
     broken = runs("completed", "failed").assign(completed_work=True)
     outcome_counts = tally(broken)
     assert [outcome_counts[name] for name in ("finished", "failed")] == [2, 0]
-    assert outcome_counts["why"] == "failed after its work: disk full (1 of 2)"
+    assert outcome_counts["not_completed"] == "failed after its work: disk full (1 of 2)"
     assert len(side(broken, "rows_per_s").values) == 2
 
 
@@ -111,6 +111,6 @@ def test_new_table_counts_runs_without_a_record(tmp_path, monkeypatch):
     collect(paths, tmp_path / "runs.parquet", tmp_path / "samples.parquet")
     runs = Runs([tmp_path / "runs.parquet"])
     (line,) = making.table("tomorrow", {}, runs).to_dict("records")
-    assert (line["runs"], line["finished"], line["failed"], line["why"]) == (2, 1, 1, "no record (1 of 2)")
+    assert (line["runs"], line["finished"], line["failed"], line["not_completed"]) == (2, 1, 1, "no record (1 of 2)")
     assert list(runs.outcomes()["outcome"]) == ["completed", "no_record"]
     assert [record["cell"]["rep"] for record, _ in runs] == [1]

@@ -108,7 +108,7 @@ def test_output_has_at_most_ten_lines():
     assert len(result.lines()) == 10
     assert result.lines()[-4] == "and 10 more"
     assert "other 1 to 2" in result.lines()[-3]
-    assert all("other 1 to 2" in why for why in result.changes["why"])
+    assert all("other 1 to 2" in why for why in result.changes["not_completed"])
     assert result.markdown().count("other 1 to 2") == 2
 
 

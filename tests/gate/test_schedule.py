@@ -109,7 +109,7 @@ def test_failing_candidate_is_decided_with_four_repeats():
     assert max(repeat for _, _, repeat in runs.done) == 4
     line = changes(result).iloc[0]
     assert (line["metric"], line["result"]) == ("run_failed", "worse")
-    assert line["why"] == "failed: no such attribute (4 of 8)"
+    assert line["not_completed"] == "failed: no such attribute (4 of 8)"
 
 
 @pytest.mark.parametrize("budget_s", [0.5, 1000])
