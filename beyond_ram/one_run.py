@@ -37,7 +37,7 @@ class RunFolder:
         return cls(folder, record, run_reading.samples(folder, record), run_reading.events(folder))
 
     @property
-    def asked(self) -> advice.Advice | None:
+    def request(self) -> advice.Advice | None:
         """The memory request; None if the record has no readings."""
         try:
             return advice.advise(self.record)

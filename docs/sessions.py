@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from beyond_ram.analysis.comparisons import compared
-from beyond_ram.analysis.decide import AT_LEAST, differences, side
+from beyond_ram.analysis.decide import FEWEST_REPEATS, differences, side
 from beyond_ram.analysis.frame import Pairs, axes, cells, key
 from beyond_ram.analysis.thresholds import threshold_of
 from beyond_ram.metrics import METRICS
@@ -66,7 +66,7 @@ def _by_metric(sessions: Iterable[Mapping[tuple[str, Hashable], _Effect]]) -> di
 def _contrasts(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[tuple[str, Hashable], _Effect]]:
     for one in compared(runs, pairs):
         first, second = one.question.scaled()
-        if one.question.as_ratio and min(len(first), len(second)) >= AT_LEAST:
+        if one.question.as_ratio and min(len(first), len(second)) >= FEWEST_REPEATS:
             apart = differences(first, second)
             effect = _Effect(float(apart.mean()), float(apart.var(ddof=1)) / len(apart))
             yield (one.question.metric, (one.cells, one.line["axis"])), effect
@@ -83,7 +83,7 @@ def _means(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, Hashable], _Effect]]
         for cell, group in cells(of_workload):
             for metric in decided:
                 values = np.array(side(group, metric).values)
-                if len(values) >= AT_LEAST and values.min() > threshold_of(metric).floor:
+                if len(values) >= FEWEST_REPEATS and values.min() > threshold_of(metric).floor:
                     logs = np.log(values)
                     yield (metric, key(cell)), _Effect(float(logs.mean()), float(logs.var(ddof=1)) / len(logs))
 

@@ -1,6 +1,6 @@
 """Table `comparisons`: everything that a report compares, decided together.
 
-The registry lists the metrics (`decided`), the config's roles the stacks, and each workload its axes (`Compared`).
+The registry lists the metrics (`decided`), the config's roles the stacks, and each workload its axes (`Contrast`).
 """
 
 import math
@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from ..experiment import AXES, WORKLOADS
-from ..experiment.workloads.base import Compared, is_flag
+from ..experiment.workloads.base import Contrast, is_flag
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.reported import is_reported
 from ..metrics.runs import FAILED
 from ..text import did_you_mean
 from .decide import Question, Repeats, ReportedDecision, decide
-from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
+from .frame import CellValues, Key, Pairs, Questions, axes, key, same_but_for, stack_pairs
 from .noise import NO_SPREAD, spreads_of
 from .outcomes import COUNTS, OUTCOME, tally
 from .results import Family
@@ -43,10 +43,10 @@ def comparisons(
     None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric. `attrs["warnings"]`
     names questions about numbers that no run reports.
     """
-    asked = list(compared(runs, pairs, questions, session_spread))
+    compared_cells = list(compared(runs, pairs, questions, session_spread))
     decided = [
         {**one.line, **asdict(decision)}
-        for one, decision in zip(asked, decide([one.question for one in asked]), strict=True)
+        for one, decision in zip(compared_cells, decide([one.question for one in compared_cells]), strict=True)
     ]
     table = pd.DataFrame(decided, columns=None if decided else COLUMNS)
     table = table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
@@ -57,17 +57,17 @@ def comparisons(
 def _of_unknown_numbers(runs: pd.DataFrame, questions: Questions) -> Iterator[str]:
     """Questions about numbers that no run of their experiment reports, though it reports others."""
     for question in questions:
-        own, asked = runs[runs["experiment"] == question["experiment"]], question["metric"]
+        own, metric = runs[runs["experiment"] == question["experiment"]], question["metric"]
         names = [str(name) for name in own if is_reported(str(name)) and own[name].notna().any()]
-        if names and is_reported(asked) and asked not in names:
-            yield f"{question['experiment']}: no run reports {asked!r} of a question{did_you_mean(asked, names)}"
+        if names and is_reported(metric) and metric not in names:
+            yield f"{question['experiment']}: no run reports {metric!r} of a question{did_you_mean(metric, names)}"
 
 
 @dataclass(frozen=True)
 class ComparedCells:
     """One comparison: its line without numbers, its question, and the cells of baseline and candidate."""
 
-    line: Cell
+    line: CellValues
     question: Question
     cells: tuple[Key, Key]
 
@@ -112,22 +112,22 @@ def _text(axis: str, value: Any) -> str:
     return str(int(value)) if AXES[axis].number else str(value)
 
 
-def _compared(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
+def _compared(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[str, tuple[Any, Any], CellValues, Sides]]:
     """For each comparison: the axis, its two values, the candidate's cell, and the runs of both sides."""
     for workload, group in _comparable(runs).groupby("workload", sort=False) if len(runs) else ():
         named = axes(group)
         group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
-        for cell, pair, sides in against(group, pairs):
+        for cell, pair, sides in stack_pairs(group, pairs):
             yield "stack", pair, _own(sides[1], cell, named), sides
-        flags = {axis: Compared("first") for axis in named if is_flag(axis)}
+        flags = {axis: Contrast("first") for axis in named if is_flag(axis)}
         for axis, way in (WORKLOADS[str(workload)].points().compared() | flags).items():
             if {axis, *way.along} <= set(group):
                 yield from _of_axis(group, axis, way, named)
 
 
 def _of_axis(
-    runs: pd.DataFrame, axis: str, way: Compared, named: Sequence[str]
-) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
+    runs: pd.DataFrame, axis: str, way: Contrast, named: Sequence[str]
+) -> Iterator[tuple[str, tuple[Any, Any], CellValues, Sides]]:
     """The comparisons of one axis of a workload."""
     along = list(way.along)
     for cell, same in same_but_for(runs, axis, *along):
@@ -145,7 +145,7 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
     return runs
 
 
-def _own(runs: pd.DataFrame, cell: Cell, named: Sequence[str]) -> Cell:
+def _own(runs: pd.DataFrame, cell: CellValues, named: Sequence[str]) -> CellValues:
     """The cell of some runs, on the axes `named`."""
     own = {axis: runs[axis] for axis in named}
     values = {axis: of.iloc[0] for axis, of in own.items() if not of.array.isna().all()}

@@ -28,7 +28,7 @@ LEVEL = 0.95
 """Level of all intervals in tables. An interval is for one comparison and not corrected."""
 SESSION_GAP_S = 6 * 3600.0
 """Runs with a longer gap between them belong to two sessions."""
-AT_LEAST = 2
+FEWEST_REPEATS = 2
 """Repeats per side that a decision needs."""
 # Readings of memory, processors and clocks scatter by at least this share, even if two happen to agree.
 _RESOLUTION = 0.001
@@ -99,7 +99,7 @@ def interleaved(first: SideValues, second: SideValues) -> list[int]:
     common = sorted(set(first.repeats) & set(second.repeats))
     if len(set(first.repeats)) < len(first.repeats) or len(set(second.repeats)) < len(second.repeats):
         return []
-    if len(common) < AT_LEAST or not (first.started_at and second.started_at):
+    if len(common) < FEWEST_REPEATS or not (first.started_at and second.started_at):
         return []
     if any(map(math.isnan, (*first.started_at, *first.ended_at, *second.started_at, *second.ended_at))):
         return []
@@ -184,8 +184,8 @@ class Question:
         blocks = self.blocks
         sides = []
         for side in (self.baseline, self.candidate):
-            kept = [v for v, r in zip(side.values, side.repeats, strict=True) if r in blocks] if blocks else side.values
-            values = np.asarray(kept, float)
+            used = [v for v, r in zip(side.values, side.repeats, strict=True) if r in blocks] if blocks else side.values
+            values = np.asarray(used, float)
             sides.append(np.log(values) if self.as_ratio else values)
         return sides[0], sides[1]
 
@@ -245,7 +245,7 @@ def decide(compared: Sequence[Question]) -> list[ReportedDecision]:
     """Decide questions together. Questions on one metric share their noise. p-values are corrected by family.
 
     Repeats are compared in pairs if the times of the runs form blocks, else in order. A question with fewer than
-    AT_LEAST repeats on a side is undecided.
+    FEWEST_REPEATS repeats on a side is undecided.
     """
     prepared, pools = _with_p_values(compared)
     for members, noise in pools:
@@ -259,7 +259,7 @@ def more_repeats(questions: Sequence[Question]) -> list[float]:
     0 for a decided question, infinity for one that LOOKS[-1] repeats would not decide.
     """
     prepared, pools = _with_p_values(questions)
-    needed = {id(one): float(max(AT_LEAST - one.n, 0)) for one in prepared}
+    needed = {id(one): float(max(FEWEST_REPEATS - one.n, 0)) for one in prepared}
     for members, noise in pools:
         _widths(members, noise)
         still = [one for one in members if one.decision().result == "undecided"]
@@ -273,7 +273,7 @@ def more_repeats(questions: Sequence[Question]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Middle:
+class Mean:
     """The mean of repeats with its 95 % interval. Both ends are NaN for a single repeat."""
 
     mean: float = math.nan
@@ -282,22 +282,22 @@ class Middle:
     n: int = 0
 
 
-def middle(values: Sequence[float], *, exact: bool = False) -> Middle:
+def arithmetic(values: Sequence[float], *, exact: bool = False) -> Mean:
     """The mean with Student's interval.
 
     Readings scatter by at least `_RESOLUTION` of their mean, even if they happen to agree; `exact` counts do not.
     """
     sample = np.asarray(values, float)
     mean = float(sample.mean()) if len(sample) else math.nan
-    if len(sample) < AT_LEAST:
-        return Middle(mean, n=len(sample))
+    if len(sample) < FEWEST_REPEATS:
+        return Mean(mean, n=len(sample))
     least = 0.0 if exact else _RESOLUTION * abs(mean) / math.sqrt(len(sample))
     error = max(float(sample.std(ddof=1)) / math.sqrt(len(sample)), least)
     half = float(stdtrit(len(sample) - 1, (1 + LEVEL) / 2)) * error
-    return Middle(mean, mean - half, mean + half, len(sample))
+    return Mean(mean, mean - half, mean + half, len(sample))
 
 
-def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Middle:
+def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Mean:
     """The geometric mean of rates, with Student's interval on their logarithms, because rates scatter in ratios.
 
     The interval covers other sessions if their `spread` is known, with Satterthwaite's degrees of freedom (1946).
@@ -307,13 +307,13 @@ def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Middle:
         raise ValueError(f"a geometric mean needs values above 0, not {list(values)}")
     logs = np.log(values)
     mean, n = float(logs.mean()), len(logs)
-    if n < AT_LEAST:
-        return Middle(math.exp(mean), n=n)
+    if n < FEWEST_REPEATS:
+        return Mean(math.exp(mean), n=n)
     within, between = float(logs.var(ddof=1)) / n, spread.mean_sd_log**2
     total = within + between
     degrees = total**2 / (within**2 / (n - 1) + between**2 / spread.mean_degrees) if total else n - 1
     half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(total)
-    return Middle(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
+    return Mean(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -446,7 +446,7 @@ def _with_p_values(questions: Sequence[Question]) -> "tuple[list[_Prepared], lis
     prepared = [_prepared(question) for question in questions]
     pools: dict[Hashable, list[_Prepared]] = {}
     for one in prepared:
-        if one.n >= AT_LEAST:
+        if one.n >= FEWEST_REPEATS:
             pools.setdefault((one.question.metric, one.question.as_ratio), []).append(one)
     judged = [(members, _judge(members)) for members in pools.values()]
     for one in prepared:
@@ -464,11 +464,11 @@ def _prepared(question: Question) -> _Prepared:
     n = min(len(first), len(second))
     means = tuple(float(one.mean()) if len(one) else math.nan for one in (first, second))
     # Readings that agree may scatter still; not those that are all 0.
-    steady = n >= AT_LEAST and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
+    steady = n >= FEWEST_REPEATS and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
     identical = steady and (question.counts or not (first.any() or second.any()))
     effect = means[1] - means[0]
     one = _Prepared(question, (means[0], means[1]), identical, n, effect)
-    if n >= AT_LEAST:
+    if n >= FEWEST_REPEATS:
         one.scatter = float(max(np.ptp(first), np.ptp(second)))
         one.variance = _variance(first, second)
         variance, degrees = question.between

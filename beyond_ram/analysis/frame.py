@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..experiment import AXES
 
-Cell = dict[str, Any]
+CellValues = dict[str, Any]
 Key = frozenset[tuple[str, Hashable]]
 Pairs = Sequence[tuple[str, str]]
 """Compared stacks from the config's roles, as pairs of baseline and candidate."""
@@ -39,7 +39,7 @@ def varied(table: pd.DataFrame) -> list[str]:
     return [axis for axis in axes(table) if table[axis].nunique(dropna=False) > 1]
 
 
-def same_but_for(table: pd.DataFrame, *free: str) -> Iterator[tuple[Cell, pd.DataFrame]]:
+def same_but_for(table: pd.DataFrame, *free: str) -> Iterator[tuple[CellValues, pd.DataFrame]]:
     """Groups of lines that agree on every axis except the `free` ones, with these axes. Repeats stay together.
 
     Raises KeyError for a name that is not an axis.
@@ -52,20 +52,20 @@ def same_but_for(table: pd.DataFrame, *free: str) -> Iterator[tuple[Cell, pd.Dat
         yield dict(zip(fixed, key, strict=True)), group
 
 
-def cells(table: pd.DataFrame) -> Iterator[tuple[Cell, pd.DataFrame]]:
+def cells(table: pd.DataFrame) -> Iterator[tuple[CellValues, pd.DataFrame]]:
     """The cells of a table, each with its repeats."""
     return same_but_for(table)
 
 
-def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
+def describe(cell: "CellValues | pd.Series[Any]", only: Iterable[str]) -> list[str]:
     """Some axes of a cell in words. Axes without a value are left out."""
     described = [AXES[axis].describe(cell[axis]) for axis in only if axis in AXES and pd.notna(cell.get(axis))]
     return [words for words in described if words]
 
 
-def against(
+def stack_pairs(
     table: pd.DataFrame, pairs: Pairs, *free: str
-) -> Iterator[tuple[Cell, tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]]:
+) -> Iterator[tuple[CellValues, tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]]:
     """Cells that differ only in the stack: the cell, each pair of stacks that both ran it, and the lines of both."""
     for cell, group in same_but_for(table, "stack", *free):
         sides = {str(stack): lines for stack, lines in group.groupby("stack", sort=False)}

@@ -18,10 +18,10 @@ from ..metrics import Events, Record
 from ..metrics.base import last, readings
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, result_of
-from .frame import Cell, Key, Pairs, against, key, same_but_for
+from .frame import CellValues, Key, Pairs, key, same_but_for, stack_pairs
 from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
-Run = tuple[Record, Events]
+RunFiles = tuple[Record, Events]
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Shape = Literal["straight", "levels off", "grows", "flat", "undecided"]
 SIZE = "num_files"
@@ -59,7 +59,7 @@ class SamplesByRun(Protocol):
 
 
 @dataclass(frozen=True)
-class Trace:
+class MemoryByInput:
     """Memory of a cell against processed input, in bytes, as means of its repeats. The first point is past one-time
     costs."""
 
@@ -75,7 +75,7 @@ class Trace:
     word_bytes: float = math.nan
 
 
-def read_closely(records: Sequence[Run], samples: SamplesByRun | None, places: Sequence[int]) -> list[Run]:
+def read_closely(records: Sequence[RunFiles], samples: SamplesByRun | None, places: Sequence[int]) -> list[RunFiles]:
     """Some runs. If a run has few readings between documents, readings are added from its samples.
 
     Within a batch, input is assumed to be processed evenly over time. The memory of each part is its minimum, which is
@@ -107,7 +107,7 @@ def _refined(record: Record, events: Events, samples: SamplesByRun | None, at: i
     return [*events, *added]
 
 
-def growth(records: Sequence[Run], pairs: Pairs, samples: SamplesByRun | None = None) -> pd.DataFrame:
+def growth(records: Sequence[RunFiles], pairs: Pairs, samples: SamplesByRun | None = None) -> pd.DataFrame:
     """Whether anonymous memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
 
@@ -121,8 +121,8 @@ def growth(records: Sequence[Run], pairs: Pairs, samples: SamplesByRun | None = 
 
 
 def traces(
-    records: Sequence[Run], samples: SamplesByRun | None, of: Collection[Key] | None = None
-) -> Iterator[tuple[Cell, Trace]]:
+    records: Sequence[RunFiles], samples: SamplesByRun | None, of: Collection[Key] | None = None
+) -> Iterator[tuple[CellValues, MemoryByInput]]:
     """The cells that have enough readings, or those of them that are in `of`, each with its points."""
     for cell, group in _grouped(records):
         if of is None or key(cell) in of:
@@ -131,7 +131,7 @@ def traces(
                 yield cell, points
 
 
-def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
+def _grouped(records: Sequence[RunFiles]) -> Iterator[tuple[CellValues, list[int]]]:
     """The cells without their size, with the indices of their runs."""
     table = pd.DataFrame(
         [
@@ -145,7 +145,7 @@ def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
         yield cell, [int(i) for i in group["i"]]
 
 
-def trace(records: Sequence[Run]) -> Trace | None:
+def trace(records: Sequence[RunFiles]) -> MemoryByInput | None:
     """The points of a cell: within the runs of the largest input, else at the ends of all runs.
 
     None if there are too few readings within them, and fewer than two sizes.
@@ -167,7 +167,9 @@ def trace(records: Sequence[Run]) -> Trace | None:
         mean = ends.groupby("bytes_in").mean()
     memory = {kind: mean[kind].to_numpy() for kind in KINDS}
     word_bytes = max(_word_bytes(events) for _, events in records)
-    return Trace(mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most, word_bytes)
+    return MemoryByInput(
+        mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most, word_bytes
+    )
 
 
 def _word_bytes(events: Events) -> float:
@@ -192,7 +194,7 @@ def _progress(events: Events) -> pd.DataFrame:
     return pd.DataFrame.from_dict(points, orient="index", columns=list(KINDS))
 
 
-def _line(trace: Trace) -> dict[str, Any]:
+def _line(trace: MemoryByInput) -> dict[str, Any]:
     values = trace.memory["anon"] / MB
     grown = judged(trace.bytes_in / GB, values)
     return {
@@ -366,10 +368,10 @@ def _scale(scatter: Scatter) -> float:
     return math.exp(float(optimize.minimize_scalar(left, bounds=around, method="bounded", options={"xatol": 0.05}).x))
 
 
-def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
+def _compared(table: pd.DataFrame, traces: Sequence[MemoryByInput], pairs: Pairs) -> pd.DataFrame:
     """The table with each stack's slope compared with its baseline's. Of several baselines, the first."""
     pairs_of: dict[int, tuple[str, Slope]] = {}
-    for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
+    for _, (baseline, _), (first, second) in stack_pairs(table, pairs) if len(table) else ():
         if len(first) == len(second) == 1:
             baseline_at, at = int(first.index[0]), int(second.index[0])
             pairs_of.setdefault(at, (baseline, difference(traces[baseline_at], traces[at])))
@@ -385,7 +387,7 @@ def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.
     return table.assign(**columns)
 
 
-def difference(baseline: Trace, candidate: Trace) -> Slope:
+def difference(baseline: MemoryByInput, candidate: MemoryByInput) -> Slope:
     """How much more anonymous memory of a candidate grows: the slope of the difference after the same documents."""
     _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
     apart = (candidate.memory["anon"][second] - baseline.memory["anon"][first]) / MB

@@ -10,7 +10,7 @@ from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
 from ..units import MB
-from .decide import Middle, geometric
+from .decide import Mean, geometric
 from .frame import describe
 from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import by_cell, outcome
@@ -97,7 +97,7 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
             # If one run is too short for a rate, the mean would be over fewer runs than n.
             whole = len(values) == len(table) and len(values)
             spread = spreads.get(column, NO_SPREAD)
-            rate = geometric(values.astype(float).tolist(), spread) if whole else Middle()
+            rate = geometric(values.astype(float).tolist(), spread) if whole else Mean()
             line |= {column: rate.mean, f"{column}_low": rate.low, f"{column}_high": rate.high}
         elif values.empty:
             line[column] = None

@@ -71,8 +71,8 @@ class Noise:
         total = (likelihood - betaln(d / 2, d0 / 2)).sum(0) - 2 * np.log1p(_DEGREES)
         weight = np.exp(total - total.max())
         at_scale, at_degree = np.nonzero(weight > _NEGLIGIBLE * weight.sum())
-        kept = weight[at_scale, at_degree]
-        self.weight, self.prior, self.degrees = kept / kept.sum(), np.exp(scale[at_scale]), _DEGREES[at_degree]
+        likely = weight[at_scale, at_degree]
+        self.weight, self.prior, self.degrees = likely / likely.sum(), np.exp(scale[at_scale]), _DEGREES[at_degree]
 
     def p(self, effect: Array, variance: Array, degrees: Array, n: Array, between: Between | None = None) -> Array:
         """Two-sided p-values of means of n values with these variances; NaN without any variance."""

@@ -10,7 +10,7 @@ from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
 from ..metrics import Events, Record, Records
 from ..metrics.base import readings
-from .decide import AT_LEAST, LEVEL
+from .decide import FEWEST_REPEATS, LEVEL
 from .outcomes import by_cell
 from .results import FEW, NOISY
 from .thresholds import EPOCH_BYTES, EPOCH_SHARE
@@ -43,12 +43,12 @@ def over(slopes: Sequence[float], epoch_input_bytes: float) -> dict[str, Any]:
     """
     known = np.array([slope for slope in slopes if not math.isnan(slope)])
     mean, half, n = (float(known.mean()) if len(known) else math.nan), math.nan, len(known)
-    if n >= AT_LEAST:
+    if n >= FEWEST_REPEATS:
         scatter = max(float(known.std(ddof=1)), _PAGE)
         half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * scatter / math.sqrt(n)
     matters = max(EPOCH_BYTES, EPOCH_SHARE * epoch_input_bytes)
     shape = "grows" if mean - half > matters else "levels off" if mean + half < matters else "undecided"
-    reason = "" if shape != "undecided" else "too few epochs" if not n else FEW if n < AT_LEAST else NOISY
+    reason = "" if shape != "undecided" else "too few epochs" if not n else FEW if n < FEWEST_REPEATS else NOISY
     ends = {"slope_bytes": mean, "slope_bytes_low": mean - half, "slope_bytes_high": mean + half}
     return ends | {"n": len(slopes), "regrowth": shape, "reason": reason}
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..metrics import METRICS
 from ..metrics.base import EXACT, Metric
-from .decide import Middle, geometric, middle
+from .decide import Mean, arithmetic, geometric
 from .frame import cells
 from .thresholds import threshold_of
 
@@ -32,8 +32,8 @@ def reported(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _mean(metric: Metric, values: Sequence[float]) -> Middle:
+def _mean(metric: Metric, values: Sequence[float]) -> Mean:
     if metric.trust.startswith(EXACT):
-        return middle(values, exact=True)
+        return arithmetic(values, exact=True)
     is_ratio = min(values) > 0 and min(values) >= threshold_of(metric.key).floor
-    return geometric(values) if is_ratio else middle(values)
+    return geometric(values) if is_ratio else arithmetic(values)

@@ -6,14 +6,14 @@ import pandas as pd
 
 from .comparisons import compared
 from .decide import more_repeats
-from .frame import Cell, Key, Pairs, Questions
+from .frame import CellValues, Key, Pairs, Questions
 
 
 @dataclass(frozen=True)
 class Open:
     """An undecided planned question."""
 
-    line: Cell
+    line: CellValues
     """Its line of table `comparisons`, without the numbers."""
     cells: tuple[Key, Key]
     """The cells of baseline and candidate."""
@@ -26,11 +26,11 @@ def open_questions(
     runs: pd.DataFrame, pairs: Pairs, questions: Questions | None, session_spread: pd.DataFrame | None = None
 ) -> list[Open]:
     """The planned questions that the runs so far leave undecided. Those that need the fewest repeats come first."""
-    asked = list(compared(runs, pairs, questions, session_spread))
-    needed = more_repeats([one.question for one in asked])
+    compared_cells = list(compared(runs, pairs, questions, session_spread))
+    needed = more_repeats([one.question for one in compared_cells])
     undecided = [
         Open(one.line, one.cells, repeats)
-        for one, repeats in zip(asked, needed, strict=True)
+        for one, repeats in zip(compared_cells, needed, strict=True)
         if repeats and one.question.family == "planned"
     ]
     return sorted(undecided, key=lambda one: one.repeats)

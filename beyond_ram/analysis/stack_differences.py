@@ -21,9 +21,9 @@ def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
     for before, after in pairs:
         if before not in locks or after not in locks:
             continue
-        asked = {name for stack in (before, after) for name in requested(locks.get(f"{base_of(stack)}.in", ""))}
-        for one in differences(locks[before], locks[after], asked):
-            lines.append([before, after, *asdict(one).values(), one.package in asked])
+        wanted = {name for stack in (before, after) for name in requested(locks.get(f"{base_of(stack)}.in", ""))}
+        for one in differences(locks[before], locks[after], wanted):
+            lines.append([before, after, *asdict(one).values(), one.package in wanted])
     return pd.DataFrame(lines, columns=COLUMNS)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 
-SHARE = 0.05
+SMALLEST_SHARE = 0.05
 """Share of the baseline, for comparisons of two ways to do the same work."""
-LEAST = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
+SMALLEST_IN_UNIT = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
 """Smallest difference in the metric's unit."""
 EPOCH_SHARE, EPOCH_BYTES = 0.01, 500_000
 """Growth per epoch: the larger of this share of an epoch's input and this many bytes."""
@@ -27,7 +27,7 @@ needs more runs in any case."""
 class Threshold:
     """The smallest difference of one metric that matters."""
 
-    share: float = SHARE
+    share: float = SMALLEST_SHARE
     """Share of the baseline."""
     least: float = 0.0
     """In the metric's unit."""
@@ -52,5 +52,5 @@ def threshold_of(metric: str) -> Threshold:
     """The threshold of a metric, from its unit."""
     if metric == FAILED:
         return Threshold(floor=0.1)
-    least = LEAST.get(METRICS[metric].unit, 0.0)
+    least = SMALLEST_IN_UNIT.get(METRICS[metric].unit, 0.0)
     return Threshold(least=least, floor=least)

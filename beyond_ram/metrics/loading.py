@@ -59,9 +59,9 @@ def _first_cpu(record: Record, events: Events) -> float | None:
 
 def _warm(events: Events, key: str) -> float | None:
     """Sum over the epochs after the first."""
-    later = [event.get(key) for event in events if event["event"] == "epoch" and event.get("epoch")]
-    values = [value for value in later if value is not None]
-    return sum(values) if values and len(values) == len(later) else None
+    readings = [event.get(key) for event in events if event["event"] == "epoch" and event.get("epoch")]
+    values = [value for value in readings if value is not None]
+    return sum(values) if values and len(values) == len(readings) else None
 
 
 def _rate(rows: float | None, seconds: float | None) -> float | None:

@@ -16,7 +16,7 @@ from ..analysis import changes
 from ..analysis.claims import POST
 from ..analysis.findings import Finding, unchanged, undecided
 from ..analysis.frame import key
-from ..analysis.thresholds import SHARE
+from ..analysis.thresholds import SMALLEST_SHARE
 from ..collected import Runs, Samples
 from ..figures import NOT_DRAWN
 from ..outputs import SHIPPED_SPREAD
@@ -152,7 +152,7 @@ def report(
         packages=sections.packages(runs),
         failures=list(sections.failures(runs)),
         **_findings(all_findings, tables, cells, again),
-        share=percent(SHARE),
+        share=percent(SMALLEST_SHARE),
         without_findings=_without_findings(all_findings, tables),
         bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
         longer=again.longer(),
@@ -179,7 +179,7 @@ def _without_findings(all_findings: Sequence[Finding], tables: Tables) -> str:
     if not len(tables.get("comparisons", ())):
         of_scripts = "Of a script, stacks and the values of axis `side` are compared."
         return f"Nothing was compared: table `comparisons` has no line. {of_scripts}"
-    return f"No difference is larger than {f'noise and {percent(SHARE)}' if all_findings else 'noise'}."
+    return f"No difference is larger than {f'noise and {percent(SMALLEST_SHARE)}' if all_findings else 'noise'}."
 
 
 def _findings(all_findings: Sequence[Finding], tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:

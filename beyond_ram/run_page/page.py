@@ -70,7 +70,7 @@ def _run(run: RunFolder, page: Path | None) -> Iterator[str]:
     record = run.record
     took = duration(record["duration_s"] or 0.0)
     yield f"<p><strong>{_text(f'{run.outcome} after {took}')}</strong></p>"
-    asked = run.asked
+    asked = run.request
     if asked:
         yield from _ask(asked, record["peak"])
     yield from _why(record)

@@ -20,7 +20,7 @@ def cells(runs: Mapping[str, RunFolder]) -> Iterator[list[str]]:
         *(str(record["outcome"]).replace("_", " ") for record in records),
         *([""] if len(runs) == 2 else []),
     ]
-    bounds = [run.asked.bound if run.asked else "" for run in runs.values()]
+    bounds = [run.request.bound if run.request else "" for run in runs.values()]
     for name, unit, values in _rows(list(runs.values())):
         if any(value is not None for value in values):
             row = ["unknown" if value is None else f"{value:,.{1 if unit == 's' else 0}f} {unit}" for value in values]
@@ -38,8 +38,8 @@ def _rows(runs: list[RunFolder]) -> Iterator[tuple[str, str, list[float | None]]
     def peak(name: str) -> list[float | None]:
         return of(lambda run: run.record["peak"].get(name))
 
-    yield "kept, peak", "MB", of(lambda run: run.asked and run.asked.kept_bytes)
-    yield _REQUEST, "MB", of(lambda run: run.asked and run.asked.ask_bytes)
+    yield "kept, peak", "MB", of(lambda run: run.request and run.request.kept_bytes)
+    yield _REQUEST, "MB", of(lambda run: run.request and run.request.ask_bytes)
     yield "growth at the end", "MB/s", of(_growth)
     yield "anonymous, peak", "MB", peak("anon_bytes")
     yield "shared, peak", "MB", peak("shmem_bytes")
@@ -84,9 +84,9 @@ def _lines(runs: Mapping[str, RunFolder]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     yield from in_columns([heads, *cells(runs)], left=1)
     for name, run in runs.items():
-        if run.asked and run.asked.at_least:
-            yield f"{name}: at least, because {'; '.join(run.asked.lower_bound)}"
-        if run.asked and (lacks := summary.without(run.asked, run.record["peak"])):
+        if run.request and run.request.at_least:
+            yield f"{name}: at least, because {'; '.join(run.request.lower_bound)}"
+        if run.request and (lacks := summary.without(run.request, run.record["peak"])):
             yield f"{name}: without {lacks}"
         if growth := run.record.get("growth"):
             yield f"{name}: growth {trend.sentence(growth, run.record['outcome'])}"

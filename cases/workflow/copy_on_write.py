@@ -66,7 +66,7 @@ class Arrays:
         return int(self.numbers[at]), self.texts[at].decode()
 
 
-class Table:
+class Records:
     def __init__(self, count):
         import pyarrow
 
@@ -97,7 +97,7 @@ class Tensors:
         return int(self.numbers[at]), bytes(self.texts[at].numpy()).decode()
 
 
-HOLDINGS = {"dicts": Dicts, "strings": Strings, "numpy": Arrays, "arrow": Table, "tensor": Tensors}
+HOLDINGS = {"dicts": Dicts, "strings": Strings, "numpy": Arrays, "arrow": Records, "tensor": Tensors}
 
 
 def checked(records):

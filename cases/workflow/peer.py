@@ -63,10 +63,10 @@ def main():
     out.mkdir()
     files = [str((args.corpus / entry["path"]).resolve()) for entry in chosen]
     tokenizer, documents = (args.corpus / "tokenizer").resolve(), [entry["documents"] for entry in chosen]
-    how = settings.How(files, documents, str(tokenizer), str(out), args.num_proc, args.batch_size)
+    how = settings.Task(files, documents, str(tokenizer), str(out), args.num_proc, args.batch_size)
     try:
         peer.tokenize(how)
-    except settings.NotApplicableError as reason:
+    except settings.CannotRunError as reason:
         not_applicable(str(reason))
     seconds, used = time.monotonic() - BEGAN, cpu_s()
     digest, tokens = hashlib.sha256(), 0

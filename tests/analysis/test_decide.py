@@ -12,12 +12,12 @@ from scipy import stats
 from beyond_ram.analysis.decide import (
     Question,
     SideValues,
+    arithmetic,
     decide,
     differences,
     geometric,
     holm,
     interleaved,
-    middle,
     one_session,
     strength,
 )
@@ -216,12 +216,14 @@ def test_one_run_never_decides(sides):
 
 
 def test_a_mean_has_an_interval_from_two_repeats_on():
-    estimate = middle([1, 2, 3])
+    estimate = arithmetic([1, 2, 3])
     assert (estimate.mean, estimate.low, estimate.high) == pytest.approx(
         (2, 2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-3
     )
-    assert math.isnan(middle([2]).low)
-    assert middle([2.0, 2.0]).low == pytest.approx(2 - 12.706 * 0.002 / 2**0.5, abs=1e-5), "they may agree by chance"
+    assert math.isnan(arithmetic([2]).low)
+    assert arithmetic([2.0, 2.0]).low == pytest.approx(2 - 12.706 * 0.002 / 2**0.5, abs=1e-5), (
+        "they may agree by chance"
+    )
 
 
 def test_strength_is_the_interval_end_nearest_to_no_difference():

@@ -56,7 +56,7 @@ def test_kept_memory_and_the_group_come_first_with_their_peaks(run):
 
 def test_limit_and_memory_request_are_lines(run):
     shown = page.html({"one": changed(run, memory_limit_bytes=123 << 20)}, None)
-    request = run.asked
+    request = run.request
     assert request
     assert shown.count('class="mark limit"') == shown.count('class="mark ask"') == 2  # for wide and for narrow windows
     assert "limit: 129 MB" in shown

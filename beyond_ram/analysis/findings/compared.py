@@ -8,9 +8,9 @@ import pandas as pd
 from ...experiment import AXES
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
-from ..frame import Cell, axes, describe, same_but_for, varied
+from ..frame import CellValues, axes, describe, same_but_for, varied
 from ..stack_differences import between
-from .finding import Effect, Finding, Line, Scope, Tables, lines_of, tries
+from .finding import Effect, Finding, Scope, TableLine, Tables, lines_of, tries
 
 _CONFIRMED = ("better", "worse")
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high")
@@ -58,7 +58,7 @@ def _effects(confirmed: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ..
     return tuple(_effect(line, conditions) for line in lines_of(chosen))
 
 
-def _effect(line: Line, conditions: list[str]) -> Effect:
+def _effect(line: TableLine, conditions: list[str]) -> Effect:
     baseline, candidate, ratio, difference, low, high = (float(line[name]) for name in _NUMBERS)
     return Effect(
         line["metric"], baseline, candidate, ratio, difference, low, high, int(line["n"]), bool(line["exact"]),
@@ -86,7 +86,7 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
 
 
-def _wall_s(tables: Tables, line: Line) -> tuple[float, float] | None:
+def _wall_s(tables: Tables, line: TableLine) -> tuple[float, float] | None:
     """The median wall-clock seconds of both sides; None where a line compares them, or if they are unknown."""
     runs = tables.get("runs")
     if runs is None or not {"duration_s", line["axis"]} <= {*runs}:
@@ -138,7 +138,7 @@ def outcomes(tables: Tables) -> Iterator[Finding]:
                 )
 
 
-def _ended_beside_completed(runs: pd.DataFrame, axis: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, Cell]]:
+def _ended_beside_completed(runs: pd.DataFrame, axis: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, CellValues]]:
     for cell, group in same_but_for(runs, axis):
         sides = [lines for _, lines in group.groupby(axis, sort=False)]
         ended = [lines for lines in sides if lines["outcome"].isin(_ENDED).all() and lines["outcome"].nunique() == 1]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from ..thresholds import SHARE
+from ..thresholds import SMALLEST_SHARE
 
 if TYPE_CHECKING:
     from . import sentences
 
 Tables = Mapping[str, pd.DataFrame]
-Line = dict[str, Any]
+TableLine = dict[str, Any]
 Kind = Literal["difference", "outcomes", "regrowth", "rows"]
 
 
@@ -71,7 +71,7 @@ class Finding:
     """Further numbers and names; the keys depend on the kind."""
     strength: float
     """The effect at the near end of its interval, as a factor; 0 if nothing is confirmed. Findings are sorted by it."""
-    seen: tuple[Line, ...] = ()
+    seen: tuple[TableLine, ...] = ()
     """The table lines that it is based on."""
 
     @functools.cached_property
@@ -98,11 +98,11 @@ class Finding:
 
     @property
     def small(self) -> bool:
-        """Whether the effect may be smaller than SHARE. A finding of strength 0 answers a question and has no size."""
-        return 0 < self.strength < 1 + SHARE
+        """Whether the effect may be below SMALLEST_SHARE. One of strength 0 answers a question and has no size."""
+        return 0 < self.strength < 1 + SMALLEST_SHARE
 
 
-def lines_of(table: pd.DataFrame) -> list[Line]:
+def lines_of(table: pd.DataFrame) -> list[TableLine]:
     """The lines of a table as dictionaries."""
     names = [str(name) for name in table]
     # Half the time of `to_dict("records")`, which boxes value by value.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from ...metrics import METRICS
-from ..decide import AT_LEAST
+from ..decide import FEWEST_REPEATS
 from ..frame import cells
 from ..outcomes import AS_ASKED
 from ..results import Family
@@ -45,7 +45,7 @@ def unchanged(tables: Tables) -> list[str]:
 
 
 def _comparisons(table: pd.DataFrame) -> Iterator[str]:
-    enough = table[table["n"] >= AT_LEAST]
+    enough = table[table["n"] >= FEWEST_REPEATS]
     pending = enough[enough["result"] == "undecided"]
     planned = enough["family"].eq("planned").any()
     for family, named in _ASKED_FOR.items():

@@ -112,7 +112,7 @@ def is_flag(axis: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Contrast:
     """How a workload compares the values of an axis in otherwise equal cells.
 
     Every other value is compared with `baseline`; "first" is the first in the config. Without a baseline the largest
@@ -169,10 +169,10 @@ class Matrix(Strict):
         return Axes((name, _axis(name, field.metadata, field.annotation)) for name, field in fields)
 
     @classmethod
-    def compared(cls) -> dict[str, Compared]:
+    def compared(cls) -> dict[str, Contrast]:
         """The axes whose values are compared with each other."""
         metadata = ((name, item) for name, field in cls.model_fields.items() for item in field.metadata)
-        return {name: item for name, item in metadata if isinstance(item, Compared)}
+        return {name: item for name, item in metadata if isinstance(item, Contrast)}
 
 
 def _axis(name: str, metadata: Sequence[Any], annotation: Any) -> Axis:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ..job import Job
 from ..paths import Cell
-from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Places, Sizes, Values
+from .base import Axis, Contrast, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 
 class LoadMatrix(Matrix):
@@ -15,13 +15,13 @@ class LoadMatrix(Matrix):
     tokens: Annotated[Names, Axis("input", alone=True)] = Field(
         ["none"], description="Token datasets, by name; `none` for loaders of your own."
     )
-    loader: Annotated[Names, Axis(alone=True), Compared("first")] = Field(
+    loader: Annotated[Names, Axis(alone=True), Contrast("first")] = Field(
         description="Loaders: modules of `scripts/workloads/loaders`, or your own by name."
     )
     order: Annotated[Values[Literal["sequential", "shuffled"]], Axis(alone=True)] = Field(
         ["sequential"], description="Order of the rows."
     )
-    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers"), Compared(along=("start",))] = Field(
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers"), Contrast(along=("start",))] = Field(
         [0], description="Worker processes of the DataLoader."
     )
     start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
@@ -31,7 +31,7 @@ class LoadMatrix(Matrix):
         ["warm"], description="Whether the page cache has nothing (`cold`) or all of the data (`warm`) at the start."
     )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows per batch.")
-    advice: Annotated[Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("none")] = Field(
+    advice: Annotated[Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Contrast("none")] = Field(
         ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
     )
     readahead: Annotated[Values[Literal["default", "one-batch", "no-batch"]], Axis(nothing="")] = Field(
@@ -39,7 +39,7 @@ class LoadMatrix(Matrix):
         description="Batches that a scan by `pyarrow.dataset` reads ahead. `default`: as the library does; `no-batch`: "
         "none, and no `pre_buffer`.",
     )
-    torch_threads: Annotated[Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Compared(0)] = (
+    torch_threads: Annotated[Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Contrast(0)] = (
         Field(
             [0],
             description="PyTorch threads of the training process; 0: PyTorch's default. DataLoader workers have one "

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 
 from ..job import Job, Served
 from ..paths import VALUE, Cell, Value
-from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values, is_flag
+from .base import Axis, Contrast, Experiment, Matrix, Name, Names, Places, Values, is_flag
 
 NO_ARGUMENTS = "none"
 Text = Annotated[
@@ -29,7 +29,7 @@ class ScriptMatrix(Matrix):
         description="Arguments of the script, by name; `none` gives it none. They are not compared: use `side` or "
         "`flags`.",
     )
-    side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("first")] = Field(
+    side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Contrast("first")] = Field(
         [NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first."
     )
     flags: dict[Name, Values[Text]] = Field(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Axis, Compared, Corpora, Experiment, Matrix, Sizes, Values
+from .base import Axis, Contrast, Corpora, Experiment, Matrix, Sizes, Values
 
 
 class SoakMatrix(Matrix):
@@ -14,7 +14,7 @@ class SoakMatrix(Matrix):
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
         description="Number of files, from the beginning of the corpus."
     )
-    subject: Annotated[Values[Literal["tokenizers", "transformers"]], Axis(alone=True), Compared("transformers")] = (
+    subject: Annotated[Values[Literal["tokenizers", "transformers"]], Axis(alone=True), Contrast("transformers")] = (
         Field(description="Library of the tokenizer that does the work.")
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([5], description="Repetitions of the work in one process.")

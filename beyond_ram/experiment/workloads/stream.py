@@ -8,7 +8,7 @@ from ..corpora import PositiveInt
 from ..job import Job, Served
 from ..paths import Cell, Point
 from ..places import HubAddress
-from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Places, Sizes, Values
+from .base import Axis, Contrast, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 # A fault of the endpoint: its kind, and N if one in N data requests has it.
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
@@ -47,7 +47,7 @@ class StreamMatrix(Matrix):
         ["none"],
         description="`KIND-every-N`: one in N data requests fails once; `error-500`, `too-many-429`, `drop` or `slow`.",
     )
-    buffering: Annotated[Values[Buffering], Axis(), Compared("default")] = Field(
+    buffering: Annotated[Values[Buffering], Axis(), Contrast("default")] = Field(
         ["default"],
         description="Read-ahead of Parquet: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M` (N "
         "ranges of up to M MiB).",

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from ..job import Job
 from ..paths import Cell, Point
-from .base import Axis, Compared, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
+from .base import Axis, Contrast, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 
 class TokenizeMatrix(Matrix):
@@ -25,18 +25,18 @@ class TokenizeMatrix(Matrix):
     reader: Annotated[
         Values[Literal["from_generator", "load_dataset"]],
         Axis(alone=True),
-        Compared("from_generator"),
+        Contrast("from_generator"),
     ] = Field(
         ["from_generator"],
         description="How the text is read: rows from a generator, or `load_dataset` of the JSON Lines.",
     )
-    batch_size: Annotated[Sizes, Axis(unit="rows"), Compared()] = Field(
+    batch_size: Annotated[Sizes, Axis(unit="rows"), Contrast()] = Field(
         [1000], description="Rows per call of the tokenizer."
     )
-    writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared()] = Field(
+    writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Contrast()] = Field(
         [1000], description="Rows buffered before a write."
     )
-    num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set"), Compared(0)] = (
+    num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set"), Contrast(0)] = (
         Field(
             [0],
             description="Worker processes; 0: the default, which is one process for map and all cores for the others.",
@@ -53,7 +53,7 @@ class TokenizeMatrix(Matrix):
         description="Hard memory limit in MB; 0: none. The same command is started again until it completes, "
         "from the shards in the cache that the runs before it finished.",
     )
-    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("none")] = Field(
+    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Contrast("none")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
 

@@ -214,8 +214,8 @@ class _Walk:
         if (entry := next(filter(crossing.search, vocabulary), None)) is not None:
             raise NoCuts(f"the vocabulary entry {entry!r} goes on from a letter to a blank")
         # Neighbouring characters without an entry may become one id, so both sides of a cut need an entry.
-        kept = re.compile(f"[{self.letters}]")
-        self.letters = "".join(one for one in vocabulary if len(one) == 1 and kept.match(one))
+        letter = re.compile(f"[{self.letters}]")
+        self.letters = "".join(one for one in vocabulary if len(one) == 1 and letter.match(one))
         if SPACE not in vocabulary or not self.letters:
             raise NoCuts("the vocabulary has no entry for the blank, or for no letter")
         self.why = "no vocabulary entry goes on from a letter to a blank"

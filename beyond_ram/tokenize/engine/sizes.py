@@ -10,7 +10,7 @@ class Unreadable(ValueError):
 # Messages of Arrow, which are flatbuffers -----------------------------------------------------------------------
 
 
-class Table:
+class FlatbufferTable:
     def __init__(self, raw, at):
         self.raw, self.at = raw, at
         self.fields = at - struct.unpack_from("<i", raw, at)[0]
@@ -33,7 +33,7 @@ class Table:
 
     def table(self, field):
         place = self.below(field)
-        return place and Table(self.raw, place)
+        return place and FlatbufferTable(self.raw, place)
 
     def vector(self, field, kind):
         place = self.below(field)
@@ -45,7 +45,7 @@ class Table:
 
 def blocks(footer):
     """(place, bytes of header, bytes of body) of the dictionaries and of the record batches of an IPC file."""
-    table = Table(footer, struct.unpack_from("<I", footer, 0)[0])
+    table = FlatbufferTable(footer, struct.unpack_from("<I", footer, 0)[0])
     return table.vector(2, "<qi4xq"), table.vector(3, "<qi4xq")
 
 
@@ -54,7 +54,7 @@ class BatchMessage:
 
     def __init__(self, message):
         raw = memoryview(message.metadata)
-        header = Table(raw, struct.unpack_from("<I", raw, 0)[0]).table(2)
+        header = FlatbufferTable(raw, struct.unpack_from("<I", raw, 0)[0]).table(2)
         self.body = memoryview(message.body)
         self.dictionary = header.number(0) if message.type == "dictionary" else None
         self.adds = bool(header.number(2, "<?")) if message.type == "dictionary" else False

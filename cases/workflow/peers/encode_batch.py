@@ -4,13 +4,13 @@ All cores are used by the tokenizer's own threads.
 """
 
 import tokenizers  # noqa: F401
-from peers.how import Flat
+from peers.how import FlatIds
 
 
 def tokenize(how):
     encode = how.encoder()
-    Flat(how).write(map(encode, how.batches()))
+    FlatIds(how).write(map(encode, how.batches()))
 
 
 def documents(how):
-    return Flat(how).documents()
+    return FlatIds(how).documents()

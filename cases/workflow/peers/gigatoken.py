@@ -2,7 +2,7 @@
 once."""
 
 import gigatoken
-from peers.how import Flat
+from peers.how import FlatIds
 
 
 def tokenize(how):
@@ -12,7 +12,7 @@ def tokenize(how):
         if isinstance(error, KeyboardInterrupt):
             raise
         how.cannot(f"gigatoken does not take this tokenizer: {' '.join(str(error).split())[:300]}")
-    Flat(how).write(encoded(tokenizer, file) for file in how.files)
+    FlatIds(how).write(encoded(tokenizer, file) for file in how.files)
 
 
 def encoded(tokenizer, file):
@@ -24,4 +24,4 @@ def encoded(tokenizer, file):
 
 
 def documents(how):
-    return Flat(how).documents()
+    return FlatIds(how).documents()

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-class NotApplicableError(Exception):
+class CannotRunError(Exception):
     """This peer does not have the requested setting; the text is the reason."""
 
 
 @dataclass
-class How:
+class Task:
     files: list
     """JSON Lines, in order."""
     per_file: list
@@ -30,7 +30,7 @@ class How:
     """Documents handed to the tokenizer at once, if the library lets its user decide."""
 
     def cannot(self, reason):
-        raise NotApplicableError(reason)
+        raise CannotRunError(reason)
 
     def texts(self, files=None):
         """The documents of some files, one at a time."""
@@ -59,8 +59,8 @@ class How:
         return "<u2" if encoders.entries(Path(self.tokenizer)) <= 1 << 16 else "<u4"
 
 
-class Flat:
-    """Flat ids in `ids.bin`, and the length of each document in `lengths.bin`."""
+class FlatIds:
+    """FlatIds ids in `ids.bin`, and the length of each document in `lengths.bin`."""
 
     def __init__(self, how):
         self.ids, self.lengths = Path(how.out, "ids.bin"), Path(how.out, "lengths.bin")
