@@ -84,7 +84,9 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
     slowest = f"{_at_limit(limits)['duration_s']:.2f} s"
     times = f"in {runs} runs of at most {slowest}" if runs > 1 else f"in one run of {slowest}"
-    lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB {times}{killed}; {len(limits['probes'])} runs"]
+    tried = len(limits["probes"])
+    all_runs = f"{tried} run{'s' * (tried > 1)}"
+    lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB {times}{killed}; {all_runs}"]
     lines.append(_cache_line(limits))
     if fast := limits.get("speed_kept_at_bytes"):
         share, pairs = percent(limits["speed_share"]), len(limits["speed_probes"])

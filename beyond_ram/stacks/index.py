@@ -86,12 +86,10 @@ def pip_index() -> str | None:
     """The index that pip is configured for; None for pip's default."""
     if address := os.environ.get("PIP_INDEX_URL"):
         return address
-    for name in ("global.index-url", "install.index-url"):
-        command = [getattr(sys, "_base_executable", sys.executable), "-m", "pip", "config", "get", name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if not done.returncode and done.stdout.strip():
-            return done.stdout.strip()
-    return None
+    command = [getattr(sys, "_base_executable", sys.executable), "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    settings = {name: value.strip("'\"") for name, _, value in (line.partition("=") for line in listed)}
+    return settings.get("global.index-url") or settings.get("install.index-url")
 
 
 @contextlib.contextmanager

@@ -19,7 +19,8 @@ _UNKNOWN_BYTES = 1 << 62
 def of_record(record: RunRecord) -> str:
     """The line for a run.json. Raises KeyError for a record without readings."""
     peak = record["peak"]
-    limit_bytes = (peak.get("around") or {}).get("limit_bytes")
+    limits = (peak.get("around") or {}).get("limit_bytes"), record.get("memory_limit_bytes")
+    limit_bytes = min(filter(None, limits), default=None)
     kinds = ((peak["anon_bytes"], "anonymous"), (peak["file_bytes"], "file"), (peak["shmem_bytes"], "shared"))
     used = ", ".join(f"{megabytes(size)} {word}" for size, word in kinds)
     advised = advice.advise(record)

@@ -14,7 +14,7 @@ from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.atlas import compare as atlas_compare
 from beyond_ram.cli import limit, main, why
 from beyond_ram.fit.answer import text
-from beyond_ram.report.changes import Compared
+from beyond_ram.report.changes import ComparedSides
 from beyond_ram.stacks.differences import Difference
 
 from ..analysis.test_comparisons import runs
@@ -42,7 +42,7 @@ def limited(folder, monkeypatch):
         "ask_bytes": 90 * MB, "probes": [probe] * 3, "speed_share": 0.9, "speed_kept_at_bytes": 120 * MB,
         "speed_probes": [1, 2],
     }  # fmt: skip
-    free = {"duration_s": 1.25}
+    free = {"duration_s": 1.25, "completed_work": True}
     warm = {"speed_kept_at_bytes": None, "probes": [probe | {"from_cache_bytes": 48 * MB}], "completed_runs": 1}
     others = ({"not_run": "no memory group"}, {"out_of_budget": True}, {"probes": []})
     return [limit._lines(one, free) for one in (whole, whole | warm, *others)]
@@ -81,7 +81,7 @@ def compared(folder, monkeypatch):
     ]
     table = changes(comparisons(pd.DataFrame([line for lines in cells for line in lines]), [("old", "new")]))
     packages = {("old", "new"): [Difference("datasets", "1.0", "2.0")]}
-    return [Compared(table, packages, ["1 cell that only old has"], folder).text()]
+    return [ComparedSides(table, packages, ["1 cell that only old has"], folder).text()]
 
 
 def searched(folder, monkeypatch):
