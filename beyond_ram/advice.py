@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .run_record import KeptEntry, PeakEntry, RunRecord
+from .records.run_json import KeptEntry, PeakEntry, RunRecord
 
 MIB = 1 << 20
 # Peaks of anonymous memory differ between runs by up to 9 %.

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, cast
 
 from .phases import VARIABLE
-from .run_record import RunRecord
+from .records.run_json import RunRecord
 
 _BEGINS_S, _ENDS_S = 20.0, 20.0
 

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints, is_typeddict
 from beyond_ram.experiment.events import EVENTS, FIELDS, MEMORY
 from beyond_ram.experiment.model import Config
 from beyond_ram.metrics import COLUMNS, IDENTIFYING
-from beyond_ram.run_record import RunRecord
+from beyond_ram.records.run_json import RunRecord
 
 
 def schema() -> str:

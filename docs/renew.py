@@ -25,8 +25,8 @@ from cogapp import Cog
 from beyond_ram.files import write
 from beyond_ram.measure.processes import commit
 from beyond_ram.metrics import METRICS
-from beyond_ram.outputs import SHIPPED_SPREAD
 from beyond_ram.units import GB, MB
+from beyond_ram.workflow.chapters import SHIPPED_SPREAD
 
 ROOT = measured.FOLDER.parents[1]
 SCHEMA = ROOT / "schemas" / "config.schema.json"

@@ -84,12 +84,12 @@ def needs_of(cells):
 
 def request_of_largest_mb(cells, attempt):
     """The memory request of a job that runs some cells and decides between them."""
-    return max((request_mb(cell, attempt) for cell in cells), default=0) + experiment.memory.DRIVER_MB
+    return max((request_mb(cell, attempt) for cell in cells), default=0) + job_memory.DRIVER_MB
 
 
 def request_mb(cell, attempt):
     """The memory request of a run."""
-    return experiment.memory.request_mb(RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt)
+    return job_memory.request_mb(RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt)
 
 
 LADDERS = CONFIG.running_ladders()

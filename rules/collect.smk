@@ -20,6 +20,6 @@ rule collect:
         "../envs/driver.yaml"
     params:
         runs=RUNS,
-        code=lambda w: code_of("beyond_ram/collected.py"),
+        code=lambda w: code_of("beyond_ram/records/collected.py"),
     script:
         "../scripts/collect.py"

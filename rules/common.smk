@@ -22,12 +22,13 @@ from snakemake.deployment.conda import CondaEnvFileSpec
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, outdated, outputs, terminal
-from beyond_ram.closure import closure, digest
-from beyond_ram.outputs import Figure, always, has, limited, varies
+from beyond_ram import experiment
+from beyond_ram.workflow import chapters, job_memory, outdated, scheduler, terminal
+from beyond_ram.workflow.imports import closure, digest
+from beyond_ram.workflow.chapters import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.measure import order
-from beyond_ram.run_files import RUN_FILES
+from beyond_ram.records.run_files import RUN_FILES
 from beyond_ram.tokenize import encoders
 from beyond_ram.tokenize.formats import tokenizer_file
 
@@ -81,8 +82,8 @@ onstart:
         raise WorkflowError(str(error)) from None
     outdated.set_aside(workflow, REPORT, rests_on)
     experiment.specs.write(CONFIG, config, ORDER_SEED)
-    idle.stay_idle(workflow)
-    idle.end_on_sigterm()
+    scheduler.stay_idle(workflow)
+    scheduler.end_on_sigterm()
 
 
 def plan(paths):
@@ -187,11 +188,11 @@ def locks_of_pairs():
 
 
 # The tables and figures of all chapters; each chapter adds its own.
-OUTPUTS = outputs.Outputs(Path(workflow.basedir), CONFIG.run())
+OUTPUTS = chapters.Outputs(Path(workflow.basedir), CONFIG.run())
 
 
 def table(name):
-    """A table and its Parquet twin, as outputs."""
+    """A table and its Parquet twin, as chapters."""
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
 
 

@@ -14,7 +14,7 @@ rule further:
         ladders=lambda w: OUTPUT_OF_LADDERS[-1:] if LADDERS and (not parts() or "ladders" in parts()) else (),
         stacks=lambda w: [environment_of(cell["stack"]) or lock_of(cell["stack"]) for cell in cells_to_repeat()],
         reads=lambda w: needs_of(cells_to_repeat()),
-        session_spread=outputs.SHIPPED_SPREAD,
+        session_spread=chapters.SHIPPED_SPREAD,
     output:
         listed=FURTHER[0],
         stamps=FURTHER[1],
@@ -35,6 +35,6 @@ rule further:
         pairs=PAIRS,
         questions=QUESTIONS,
         budget_min=CONFIG.budget_min,
-        code=lambda w: code_of("scripts/further.py", others=[outputs.SHIPPED_SPREAD]),
+        code=lambda w: code_of("scripts/further.py", others=[chapters.SHIPPED_SPREAD]),
     script:
         "../scripts/further.py"

@@ -35,14 +35,14 @@ def made_from(kind, name):
     files = {need: f"{TABLES}/{need}.parquet" for need in needs if need in tables}
     experiments = OUTPUTS.experiments_of(OUTPUTS.of(kind, name), parts())
     # Every table counts the runs behind its lines.
-    if kind == "table" or {*needs} & {*outputs.RUNS}:
+    if kind == "table" or {*needs} & {*chapters.RUNS}:
         files["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
     if "samples" in needs:
         files["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:
         files["locks"] = locks_of_pairs()
     if "session_spread" in needs:
-        files["session_spread"] = outputs.SHIPPED_SPREAD
+        files["session_spread"] = chapters.SHIPPED_SPREAD
     return files
 
 
@@ -50,13 +50,13 @@ def code_of_output(kind, name):
     """The digest of the code that makes a table or figure, and of the project's files that it reads."""
     needs, others = OUTPUTS.needs(kind, name), []
     others += locks_of_pairs() if "locks" in needs else []
-    others += [outputs.SHIPPED_SPREAD] if "session_spread" in needs else []
-    return code_of(outputs.source(kind, name), others=others)
+    others += [chapters.SHIPPED_SPREAD] if "session_spread" in needs else []
+    return code_of(chapters.source(kind, name), others=others)
 
 
 def figure(name):
     """The outputs of a figure: SVG for the report, PNG, and its caption."""
-    return {kind: f"{FIGURES}/{name}.{ending}" for kind, ending in outputs.FILES_OF_FIGURE.items()}
+    return {kind: f"{FIGURES}/{name}.{ending}" for kind, ending in chapters.FILES_OF_FIGURE.items()}
 
 
 def figures_of_report():
@@ -108,7 +108,7 @@ for chapter in OUTPUTS.chapters:
                 f"figure_{name}"
             input:
                 unpack(lambda w, name=name: made_from("figure", name)),
-                script=outputs.source("figure", name),
+                script=chapters.source("figure", name),
             output:
                 **figure(name),
             log:

@@ -7,7 +7,7 @@ it; a copy has the question that it answers, and what is not as copied is planne
 
 # Only the request grows with the attempt: the kernel also counts page tables and unwritten pages of files.
 MEMORY = {
-    "mem_mb": lambda w, attempt: (own_files().memory_limit_mb + experiment.memory.DRIVER_MB) * attempt,
+    "mem_mb": lambda w, attempt: (own_files().memory_limit_mb + job_memory.DRIVER_MB) * attempt,
     "anon_mb": lambda w: own_files().memory_limit_mb,
 }
 ENCODE = (

@@ -22,7 +22,7 @@ onerror:
 
 
 OUTPUTS.add(
-    outputs.GENERAL,
+    chapters.GENERAL,
     "Overview",
     covers=lambda _: False,
     over=lambda _: True,

@@ -1,7 +1,8 @@
 """Collect the runs of an experiment from their folders."""
 
-from beyond_ram import collected, logs, outdated
 from beyond_ram.files import read_json
+from beyond_ram.records import collected
+from beyond_ram.workflow import logs, outdated
 
 
 def main(snakemake):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from beyond_ram import logs, outdated, tables
 from beyond_ram.analysis.frame import key
 from beyond_ram.analysis.runs import runs as table_of
 from beyond_ram.analysis.sequential import open_questions
@@ -17,6 +16,8 @@ from beyond_ram.measure import cells
 from beyond_ram.measure.campaign import opened
 from beyond_ram.measure.further import FurtherPolicy, member_of, run_of
 from beyond_ram.measure.processes import age_s
+from beyond_ram.records import tables
+from beyond_ram.workflow import logs, outdated
 
 
 def main(snakemake):

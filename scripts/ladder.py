@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from beyond_ram import logs, outdated, tables
 from beyond_ram.analysis.rule import searched
 from beyond_ram.experiment import Cell, parse, specs
 from beyond_ram.files import read_json
@@ -16,8 +15,10 @@ from beyond_ram.measure import cells
 from beyond_ram.measure.campaign import opened
 from beyond_ram.measure.ladders import COLUMNS, MOST, of_versions, run_of, steps_of
 from beyond_ram.measure.search import Search
+from beyond_ram.records import tables
 from beyond_ram.stacks.variants import parts_of, vary
 from beyond_ram.stacks.venv import build
+from beyond_ram.workflow import logs, outdated
 
 
 def search(name, ladder, releases, first, campaign, run):

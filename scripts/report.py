@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from beyond_ram import logs, tables
 from beyond_ram.analysis.findings import findings
-from beyond_ram.collected import Runs, Samples
 from beyond_ram.files import write
+from beyond_ram.records import tables
+from beyond_ram.records.collected import Runs, Samples
 from beyond_ram.report.workflow import Again, Drawn, in_brief, report
+from beyond_ram.workflow import logs
 
 
 def main(snakemake):

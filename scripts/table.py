@@ -1,13 +1,14 @@
 """Compute a table with the function of its name in beyond_ram/analysis."""
 
-from beyond_ram import logs, making, tables
-from beyond_ram.collected import Runs
+from beyond_ram.records import tables
+from beyond_ram.records.collected import Runs
+from beyond_ram.workflow import logs, make_output
 
 
 def main(snakemake):
     params = snakemake.params
-    arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.questions)
-    table = making.table(snakemake.params.name, arguments, Runs(snakemake.input.collected))
+    arguments = make_output.arguments(params.needs, snakemake.input, params.pairs, params.questions)
+    table = make_output.table(snakemake.params.name, arguments, Runs(snakemake.input.collected))
     for warning in table.attrs.get("warnings", ()):
         logs.warn(warning)
     tables.write(table, *snakemake.output)

@@ -1,5 +1,5 @@
-"""Makes beyond_ram/terminal.py a logger of Snakemake, which finds loggers by package name."""
+"""Makes beyond_ram/workflow/terminal.py a logger of Snakemake, which finds loggers by package name."""
 
-from beyond_ram.terminal import LogHandler
+from beyond_ram.workflow.terminal import LogHandler
 
 __all__ = ["LogHandler"]

@@ -3,8 +3,8 @@
 import json
 from itertools import cycle, islice
 
-from beyond_ram.experiment import records
-from beyond_ram.run_files import RUN_FILES
+from beyond_ram.records import cell_runs
+from beyond_ram.records.run_files import RUN_FILES
 
 SAMPLES, EVENTS, RECORD = RUN_FILES
 
@@ -14,7 +14,7 @@ class Source:
 
     def __init__(self, folder, lines=None):
         """Read a run. With `lines` its samples are cut or repeated to that number, and time goes on."""
-        self.record, self.events = records.record(folder), (folder / EVENTS).read_bytes()
+        self.record, self.events = cell_runs.record(folder), (folder / EVENTS).read_bytes()
         head, *samples = (folder / SAMPLES).read_text().splitlines()
         last_s = max(float(line.partition(",")[0]) for line in samples) + 0.005
         if lines is not None:

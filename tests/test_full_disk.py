@@ -7,10 +7,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from beyond_ram import figures, tables
-from beyond_ram.experiment import records
+from beyond_ram import figures
 from beyond_ram.files import DamagedError
 from beyond_ram.measure import served
+from beyond_ram.records import cell_runs, tables
 from beyond_ram.report import page as page_of
 
 from .measure import hanging
@@ -105,8 +105,8 @@ def test_run_on_a_full_disk_is_not_readable(disk, tmp_path, left_bytes):
     assert refused.returncode == 2, refused.stderr
     assert "Traceback" not in refused.stderr
     with pytest.raises(DamagedError):
-        records.run(folder)
+        cell_runs.run(folder)
     disk.free()
     assert measure().returncode == 0
-    records.run(folder)
-    records.samples(folder)
+    cell_runs.run(folder)
+    cell_runs.samples(folder)

@@ -191,7 +191,7 @@ def _write(gate: "Gate", out: Path) -> None:
     """All files but gate.json, and the summary of a GitHub job."""
     from xml.etree import ElementTree
 
-    from .. import tables
+    from ..records import tables
 
     markdown = gate.markdown()
     tables.write(gate.runs, out / "runs.csv", out / "runs.parquet")

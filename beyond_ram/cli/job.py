@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 from .options import add_json_to, waiting_time
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..advice import mem
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 from .options import add_budget_to, add_json_to, finish, number, show
 from .script_options import add_script_to, question_of, script_of, setting_of
 

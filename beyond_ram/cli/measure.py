@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..measure.processes import age_s
     from ..measure.why import add_why
     from ..parent_process import end_with_snakemake, restore_threads
-    from ..run_files import RUN_FILES
+    from ..records.run_files import RUN_FILES
     from ..text import last_line
 
     # If the user ends the run, delete the private folder too.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from .. import mask_secrets
 from ..advice import document
 from ..files import check_page, check_target, write
-from ..run_files import RUN_FILES
-from ..run_record import NoteEntry, RunRecord
+from ..records.run_files import RUN_FILES
+from ..records.run_json import NoteEntry, RunRecord
 from .options import limit, waiting_time
 from .programs import no_start, remove_own_path
 

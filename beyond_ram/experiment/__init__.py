@@ -1,7 +1,7 @@
 """The model of the config: experiments, matrices, cells and the path grammar."""
 
 from ..text import NAME
-from . import memory, merge, places, roles, specs, tokens
+from . import merge, places, roles, specs, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
 from .job import Job, Served
 from .load import ConfigError, content_of, load
@@ -21,7 +21,6 @@ __all__ = [
     "content_of",
     "interrupted_pattern",
     "load",
-    "memory",
     "merge",
     "parse",
     "places",

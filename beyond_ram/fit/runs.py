@@ -13,7 +13,7 @@ from ..advice import advise
 from ..files import end_of
 from ..folders import fresh
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 from ..text import last_line
 from ..units import duration
 from ..watch import LimitError, WatchOptions, watch, write_record

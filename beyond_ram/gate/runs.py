@@ -17,7 +17,7 @@ from ..analysis.results import FEW, LIKELY, NOISY, OTHER_WORK, UNKNOWN
 from ..analysis.rule import metric_of, same_in_words
 from ..analysis.runs import runs as table_of
 from ..decisions.rule import MetricRule
-from ..experiment import Cell, Config, records
+from ..experiment import Cell, Config
 from ..files import end_of
 from ..measure import processes
 from ..measure.campaign import Campaign
@@ -29,6 +29,7 @@ from ..measure.plan import Member, Run
 from ..metrics import METRICS, derive
 from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
+from ..records import cell_runs
 from ..text import foreign, last_line
 from .sides import BuiltSide, name_of
 
@@ -72,7 +73,7 @@ class GateRuns:
         if status:
             setting = Setting(job, stack.python, stack.lock, results / "private")
             write_failed(setting, results / "runs" / cell.path, last_line(end_of(log), processes.ending(status)))
-        record, events = records.run(results / "runs" / cell.path)
+        record, events = cell_runs.run(results / "runs" / cell.path)
         # Runs with an injected fault are not compared.
         compared = record["cell"].get("fault", "none") == "none"
         numbers = derive(record, events) if compared else {}
@@ -81,7 +82,7 @@ class GateRuns:
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
         """Table `runs` of the runs that are compared."""
-        read = [records.run(Path(self.config.results, "runs", run.folder)) for run in measured(runs)]
+        read = [cell_runs.run(Path(self.config.results, "runs", run.folder)) for run in measured(runs)]
         table = table_of(read) if read else pd.DataFrame()
         if "reason" in table:  # a program may say why it cannot run
             table["reason"] = [foreign(why) if isinstance(why, str) else why for why in table["reason"]]

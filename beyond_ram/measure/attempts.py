@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..experiment import records
-from ..run_files import RUN_FILES
-from ..run_record import RunRecord
+from ..records import cell_runs
+from ..records.run_files import RUN_FILES
+from ..records.run_json import RunRecord
 
 MOST = 12
 """The most attempts."""
@@ -38,7 +38,7 @@ def attempt(record: RunRecord, out: Path) -> dict[str, Any]:
     """One attempt: its outcome, time, peak, memory over time and after each shard."""
     shards = [
         {"t_s": event["t_s"], "from_cache": event["from_cache"], **_readings(event.get("tree", {}))}
-        for event in records.events(out)
+        for event in cell_runs.events(out)
         if event["event"] == "shard"
     ]
     return {

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from ..experiment import Job, Served, parse, records
+from ..experiment import Job, Served, parse
 from ..files import DamagedError, end_of, read_json, write
-from ..run_files import COLUMNS, RUN_FILES
-from ..run_record import RunRecord
+from ..records import cell_runs
+from ..records.run_files import COLUMNS, RUN_FILES
+from ..records.run_json import RunRecord
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.scripts import moved
 from ..stacks.variants import reason as cannot_be
@@ -98,7 +99,7 @@ def _measured_served(setting: Setting, work: Path, out: Path, spec: Served) -> R
     # The endpoint logs a request after answering it, so the log is complete only when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
     if record["outcome"] != "not_applicable":
-        events, requests = records.events(out), endpoint.requests()
+        events, requests = cell_runs.events(out), endpoint.requests()
         record["work"] |= served.summary(requests, record["pid"], events)
         served.write_csv(served.joined(requests, record["pid"], events), out / served.FILE)
     return record
@@ -257,7 +258,7 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
         record["provenance"]["code_sha256"] = setting.code
         script = dict(zip(job.arguments, job.arguments[1:], strict=False)).get("--script", job.program)
         began = record["started_at"] or 0.0
-        if files := integrity.imported_files(records.events(out), work / "folder", Path(script), began):
+        if files := integrity.imported_files(cell_runs.events(out), work / "folder", Path(script), began):
             record["provenance"]["imported_sha256"] = files
     record["provenance"]["events_sha256"] = hashlib.sha256((out / RUN_FILES[1]).read_bytes()).hexdigest()
     if other := moved(setting.lock):
@@ -266,14 +267,14 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     # it.
     record["measuring_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
-    records.run(out)
-    records.samples(out)
+    cell_runs.run(out)
+    cell_runs.samples(out)
 
 
 def describe(setting: Setting, out: Path, record: RunRecord) -> None:
     """Add the cell, the lock and the imported versions to a record. Raises DamagedError if a package was imported from
     another environment."""
-    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
+    record["provenance"]["versions"] |= integrity.check_imports(setting.python, cell_runs.events(out))
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
 
@@ -307,7 +308,7 @@ def printed(job: Job) -> str:
 def write_failed(setting: Setting, folder: Path, reason: str) -> None:
     """Write the record of a run without readings that failed before its work was done."""
     record = not_run([], folder, reason, "failed")
-    record |= {"workload": setting.job.workload, "cell": records.cell(folder), "measuring_s": 0.0}
+    record |= {"workload": setting.job.workload, "cell": cell_runs.cell(folder), "measuring_s": 0.0}
     if setting.code:
         record["provenance"]["code_sha256"] = setting.code
     write_record(record, folder)
@@ -316,4 +317,4 @@ def write_failed(setting: Setting, folder: Path, reason: str) -> None:
 def _event_reason(out: Path, name: str) -> str | None:
     """The reason in a program's event `not_applicable` (nothing to do in this cell) or `gave_up` (the work cannot be
     finished under the cell's conditions)."""
-    return next((str(event["reason"]) for event in records.events(out) if event["event"] == name), None)
+    return next((str(event["reason"]) for event in cell_runs.events(out) if event["event"] == name), None)

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..experiment import Cell, Job, parse, records
+from ..experiment import Cell, Job, parse
 from ..files import DamagedError, end_of
-from ..run_files import RUN_FILES
-from ..tables import RunFiles
+from ..records import cell_runs
+from ..records.run_files import RUN_FILES
+from ..records.tables import RunFiles
 from ..text import last_line
 from . import processes
 from .cell import MeasuringError
@@ -21,8 +22,8 @@ How = Mapping[str, str]
 def read(runs: Path, cell: Cell, code: str, since: float) -> RunFiles | None:
     """A run that is on disk, whole, of this code and lock, and not started before `since`; None without one."""
     try:
-        record, events = records.run(runs / cell.path)
-        records.samples_table(runs / cell.path, record)
+        record, events = cell_runs.run(runs / cell.path)
+        cell_runs.samples_table(runs / cell.path, record)
     except DamagedError:
         return None
     same = record["provenance"].get("code_sha256") == code and (record.get("started_at") or since) >= since
@@ -54,7 +55,7 @@ def measure(results: Path, cell: Cell, how: Callable[[Cell], How]) -> dict[Cell,
     )
     if status:
         raise MeasuringError(last_line(end_of(log), processes.ending(status)))
-    return {one: records.run(results / "runs" / one.path) for one in cells}
+    return {one: cell_runs.run(results / "runs" / one.path) for one in cells}
 
 
 def _made_together(cell: Cell) -> list[Cell]:

@@ -8,7 +8,7 @@ from ..analysis.decide import LOOKS
 from ..analysis.frame import Key
 from ..analysis.sequential import Open
 from ..experiment import Cell
-from ..tables import RunFiles
+from ..records.tables import RunFiles
 from .order import ComparedMembers, order
 from .plan import Block, Member, Run
 

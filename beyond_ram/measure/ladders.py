@@ -14,8 +14,8 @@ from ..analysis.runs import runs as runs_table
 from ..decisions.rule import LOOKS
 from ..experiment import Cell
 from ..metrics import Records
+from ..records.tables import RunFiles
 from ..stacks.variants import parts_of
-from ..tables import RunFiles
 from .plan import NOT_INSTALLABLE, Member, Run
 from .scripts import numbers_of
 from .search import Search

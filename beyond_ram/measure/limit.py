@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..advice import advise
-from ..experiment import records
 from ..files import end_of, read_json, write
 from ..folders import fresh
 from ..metrics.limits import ENDED_AT, ended_at
-from ..run_files import RUN_FILES
-from ..run_record import RunRecord
+from ..records import cell_runs
+from ..records.run_files import RUN_FILES
+from ..records.run_json import RunRecord
 from ..watch import LimitError, WatchOptions, write_record
 from .campaign import RUNS, Campaign
 from .cell import Setting, check_end, finish, prepare, run_once
@@ -263,7 +263,7 @@ def _probe(setting: Setting, out: Path, limit_bytes: int | None, timeout_s: floa
         prepare(setting, work)
         record = run_once(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
         reason = "" if record["completed_work"] else _reason(work, record) or record["outcome"]
-    done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
+    done_s = [event["t_s"] for event in cell_runs.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
     write_record(record, out)
     return {

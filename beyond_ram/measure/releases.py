@@ -7,7 +7,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from ..experiment import records
+from ..records import cell_runs
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
@@ -135,7 +135,7 @@ class Ladder:
         return bool(completed) and all(self._imported(run) is False for run in completed)
 
     def _imported(self, run: Run) -> bool | None:
-        python, events = str(self.python(run.member.side)), records.events(self.place / RUNS / run.folder)
+        python, events = str(self.python(run.member.side)), cell_runs.events(self.place / RUNS / run.folder)
         return integrity.imported(python, self.releases.package, events)
 
     def is_useless(self, runs: Sequence[Run]) -> bool:
@@ -146,6 +146,6 @@ class Ladder:
         return all(run and self._imported(run) is False and self._is_alone(run) for run in first)
 
     def _is_alone(self, run: Run) -> bool:
-        marks = records.record(self.place / RUNS / run.folder)["peak"]["hwm_bytes"]
+        marks = cell_runs.record(self.place / RUNS / run.folder)["peak"]["hwm_bytes"]
         ended = marks["processes_seen"] + marks["never_sampled"]
         return marks["exits_by_kernel"] and not marks["exits_lost"] and ended == 1

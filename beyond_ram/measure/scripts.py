@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Cell, Job, records
+from ..experiment import Cell, Job
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
 from ..files import end_of, write
 from ..metrics import Events, Record, derive
-from ..run_record import RunRecord
+from ..records import cell_runs
+from ..records.run_json import RunRecord
 from ..shipped import FILES
 from ..text import last_line
 from ..watch import WatchOptions, write_record
@@ -72,7 +73,7 @@ def measure(
     reason = reason_of(errors, record) if record["outcome"] == "failed" else ""
     return Run(
         *of, f"failed: {_kind(reason)}" if reason else record["outcome"], reason, answer.get("answer_sha256"),
-        numbers_of(record, records.events(out)) if completed else {}, began, began + (record["duration_s"] or 0.0),
+        numbers_of(record, cell_runs.events(out)) if completed else {}, began, began + (record["duration_s"] or 0.0),
         setting.job.path,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from ..experiment import Served
 from ..files import DamagedError, whole
-from ..run_reading import is_number
+from ..records.reading import is_number
 from . import processes
 
 # Variables that would send a client to another Hub, or keep it offline.

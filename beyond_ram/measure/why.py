@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Job, records
+from ..experiment import Job
 from ..experiment.workloads.base import PROGRAMS, WHY_PROGRAM
 from ..experiment.workloads.script import ScriptExperiment, arguments
 from ..files import end_of, read_json, write
+from ..records import cell_runs
 from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..text import foreign
@@ -36,7 +37,7 @@ def add_why(setting: Setting, runs: Path) -> None:
     Nothing is done for a run that did not finish its work. Raises MeasuringError where the run was ended from outside.
     """
     out = runs / setting.job.path
-    record = records.record(out)
+    record = cell_runs.record(out)
     if not record["completed_work"]:
         return
     with private_folder(setting.work, f"why/{setting.job.path}") as folder:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 
 Record = RunRecord
 Event = Mapping[str, Any]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..advice import AROUND, GROUP, advise
-from ..run_record import KeptEntry, PeakEntry
+from ..records.run_json import KeptEntry, PeakEntry
 from .base import (
     ANY,
     CPU,

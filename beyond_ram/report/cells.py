@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..advice import MIB
 from ..analysis.frame import Key, describe, key
-from ..collected import Runs, Samples
 from ..experiment import parse
 from ..metrics.runs import anon_once, ask_bytes
-from ..one_run import RunFolder
+from ..records.collected import Runs, Samples
+from ..records.run_folder import RunFolder
 from ..units import MB
 from .page import packed, render
 from .run import view

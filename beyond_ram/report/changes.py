@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from .. import tables
 from ..analysis.changes import changes, counts, in_words
 from ..analysis.comparisons import comparisons
 from ..analysis.frame import same_but_for
 from ..analysis.rule import must_be_decided
 from ..analysis.runs import runs as table_of_runs
 from ..analysis.stack_differences import of_pair
-from ..outputs import SHIPPED_SPREAD
+from ..records import tables
 from ..shipped import FILES, PACKAGE
 from ..stacks.differences import Difference, packages_in_words
 from ..stacks.locks import StackError, between
+from ..workflow.chapters import SHIPPED_SPREAD
 from . import page
 
 _LINES = 10

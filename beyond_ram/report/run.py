@@ -8,7 +8,7 @@ import markupsafe
 
 from .. import run_page
 from ..chart import Line, Mark, chart
-from ..one_run import RunFolder
+from ..records.run_folder import RunFolder
 
 # Events that are no marks: phases and progress are shown by other means.
 _NO_MARKS = ("phase", "progress", "provenance", "start", "end")

@@ -17,12 +17,12 @@ from ..analysis.claims import POST
 from ..analysis.findings import Finding, unchanged, undecided
 from ..analysis.frame import key
 from ..analysis.thresholds import SMALLEST_SHARE
-from ..collected import Runs, Samples
 from ..figures import NOT_DRAWN
-from ..outputs import SHIPPED_SPREAD
+from ..records.collected import Runs, Samples
 from ..shipped import PACKAGE
 from ..text import plain
 from ..units import percent
+from ..workflow.chapters import SHIPPED_SPREAD
 from . import page as pages_of
 from . import sections
 from .cells import Cells

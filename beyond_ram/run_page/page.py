@@ -12,8 +12,8 @@ from .. import advice
 from ..chart import SCRIPT, STYLE, Line, Mark, chart
 from ..files import check_page
 from ..files import write as write_file
-from ..one_run import RunFolder
-from ..run_record import PeakEntry, RunRecord
+from ..records.run_folder import RunFolder
+from ..records.run_json import PeakEntry, RunRecord
 from ..text import plain
 from ..units import duration, short_size
 from ..watch import summary, trend, why

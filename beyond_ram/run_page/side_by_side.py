@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..one_run import RunFolder
+from ..records.run_folder import RunFolder
 from ..text import in_columns
 from ..watch import pressure, summary, trend, why
 from ..watch.missing import printable

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..run_record import AttachedEntry, RunRecord
+from ..records.run_json import AttachedEntry, RunRecord
 from . import descriptors, events, instrument, machine, pagecache, procfs, record
 from .delivery import Delivery
 from .exit_status import STOP

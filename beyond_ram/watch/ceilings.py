@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import advice
-from ..run_record import CeilingEntry, PeakEntry, RunRecord
+from ..records.run_json import CeilingEntry, PeakEntry, RunRecord
 from .missing import PROCESSES
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import mask_secrets
 from ..files import locked
-from ..run_files import RUN_FILES
+from ..records.run_files import RUN_FILES
 from .missing import Missing, one_line
 from .outfile import OutFile
 

@@ -2,7 +2,7 @@
 
 import signal
 
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 
 STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 """After these, nobody waits for what goes on; a scheduler kills some seconds later."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..run_files import RUN_FILES
-from ..run_record import ProcessEntry
+from ..records.run_files import RUN_FILES
+from ..records.run_json import ProcessEntry
 from . import events, machine, timeline, trend
 from .delivery import Delivery
 from .missing import printable

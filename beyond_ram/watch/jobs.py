@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .. import advice
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 from . import memory_group
 from .summary import megabytes
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import advice
-from ..run_record import ProcessEntry, RunRecord
+from ..records.run_json import ProcessEntry, RunRecord
 from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
 from .hidden import LIMIT, MARK, PEAK

@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..run_files import COLUMNS
+from ..records.run_files import COLUMNS
 from .missing import Missing
 from .outfile import OutFile
 

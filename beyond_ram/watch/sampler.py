@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import advice
-from ..run_files import COLUMNS
-from ..run_record import ProcessEntry
+from ..records.run_files import COLUMNS
+from ..records.run_json import ProcessEntry
 from . import pressure, procfs
 from .exits import Exit, Exits
 from .groups import Group

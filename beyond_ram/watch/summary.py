@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from .. import advice
-from ..run_record import AttachedEntry, MarksEntry, PeakEntry, ProcessEntry, RunRecord
+from ..records.run_json import AttachedEntry, MarksEntry, PeakEntry, ProcessEntry, RunRecord
 from . import ceilings, pressure, trend, why
 from .missing import printable
 

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..run_files import COLUMNS
+from ..records.run_files import COLUMNS
 
 PARTS = 10
 COPYING = ("shared_anon_bytes", "copied_on_write_bytes", "shared_read_at_bytes")

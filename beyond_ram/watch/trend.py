@@ -5,7 +5,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from ..run_record import GrowthEntry
+from ..records.run_json import GrowthEntry
 from ..units import duration, short_size
 
 # Each bin keeps its highest reading, so a saw-tooth shows as its upper edge. When full, neighbours are merged.

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import advice, mask_secrets
-from ..run_files import RUN_FILES
-from ..run_record import ProcessEntry, RunRecord
+from ..records.run_files import RUN_FILES
+from ..records.run_json import ProcessEntry, RunRecord
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
 from .command import Command, Order
 from .delivery import Delivery

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import advice
-from ..run_record import RunRecord
+from ..records.run_json import RunRecord
 from . import trend
 from .timeline import COPYING, PARTS
 

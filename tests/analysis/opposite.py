@@ -18,7 +18,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from beyond_ram import making, outputs
 from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
@@ -28,6 +27,7 @@ from beyond_ram.measure.ladders import steps_of
 from beyond_ram.measure.plan import Run as Searched
 from beyond_ram.measure.search import Search
 from beyond_ram.stacks.variants import parts_of
+from beyond_ram.workflow import chapters, make_output
 
 from .by_hand import Run
 
@@ -205,12 +205,12 @@ def one_fails(data):
 def _needs():
     """Tables of the chapters, with the inputs of each."""
     needs_by_table = {}
-    for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
+    for path in sorted((ROOT / chapters.TABLES).glob("*.py")):
         try:
-            needs_by_table[path.stem] = outputs.parameters(path, path.stem)
+            needs_by_table[path.stem] = chapters.parameters(path, path.stem)
         except ValueError:
             continue
-    available = {*outputs.RUNS, *outputs.SETTINGS, *needs_by_table}
+    available = {*chapters.RUNS, *chapters.SETTINGS, *needs_by_table}
     return {name: needs for name, needs in needs_by_table.items() if {*needs} <= available}
 
 
@@ -230,7 +230,7 @@ def tables_of(data):
         inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
-            "session_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
+            "session_spread": pd.DataFrame(columns=pd.read_csv(ROOT / chapters.SHIPPED_SPREAD).columns),
         }
         arguments = {need: inputs[need] if need in inputs else tables[need] for need in pending.pop(name)}
         make = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)
@@ -259,8 +259,8 @@ def _version_ladder(runs):
 
 def figures():
     """Scripts of figures that are drawn from tables and runs alone."""
-    scripts, given = sorted((ROOT / outputs.FIGURES).glob("*.py")), {*_needs(), "ladders", *outputs.RUNS}
-    return [script for script in scripts if {*outputs.parameters(script, "plot")} <= given]
+    scripts, given = sorted((ROOT / chapters.FIGURES).glob("*.py")), {*_needs(), "ladders", *chapters.RUNS}
+    return [script for script in scripts if {*chapters.parameters(script, "plot")} <= given]
 
 
 @functools.cache
@@ -292,9 +292,9 @@ def sentences(source, tables, records):
             for finding in (findings.SOURCES[name](tables) if len(tables.get(name, ())) else ())
         ]
     if kind == "figure":
-        script = ROOT / outputs.FIGURES / f"{name}.py"
+        script = ROOT / chapters.FIGURES / f"{name}.py"
         inputs = {**tables, "records": records, "samples": None}
-        drawn = making.figure(script, {need: inputs[need] for need in outputs.parameters(script, "plot")})
+        drawn = make_output.figure(script, {need: inputs[need] for need in chapters.parameters(script, "plot")})
         if isinstance(drawn, str):
             return []
         plt.close(drawn[0])

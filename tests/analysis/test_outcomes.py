@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from beyond_ram import making
 from beyond_ram.analysis.decide import side
 from beyond_ram.analysis.outcomes import COUNTS, counted, outcome, tally
-from beyond_ram.collected import Runs, collect
+from beyond_ram.records.collected import Runs, collect
+from beyond_ram.workflow import make_output
 
-from ..experiment.test_records import CELL, run_once
+from ..records.test_cell_runs import CELL, run_once
 
 
 def runs(*outcomes):
@@ -107,10 +107,10 @@ def test_new_table_counts_runs_without_a_record(tmp_path, monkeypatch):
     absent = type(CELL)(CELL.experiment, CELL.axes, 2)
     paths = [tmp_path / cell.path / "run.json" for cell in (CELL, absent)]
     tomorrow = type("m", (), {"tomorrow": staticmethod(lambda: pd.DataFrame([CELL.parameters() | {"new": 1.0}]))})
-    monkeypatch.setattr(making.importlib, "import_module", lambda _: tomorrow)
+    monkeypatch.setattr(make_output.importlib, "import_module", lambda _: tomorrow)
     collect(paths, tmp_path / "runs.parquet", tmp_path / "samples.parquet")
     runs = Runs([tmp_path / "runs.parquet"])
-    (line,) = making.table("tomorrow", {}, runs).to_dict("records")
+    (line,) = make_output.table("tomorrow", {}, runs).to_dict("records")
     assert (line["runs"], line["finished"], line["failed"], line["not_completed"]) == (2, 1, 1, "no record (1 of 2)")
     assert list(runs.outcomes()["outcome"]) == ["completed", "no_record"]
     assert [record["cell"]["rep"] for record, _ in runs] == [1]

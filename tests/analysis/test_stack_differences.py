@@ -2,8 +2,8 @@
 
 import pytest
 
-from beyond_ram import tables
 from beyond_ram.analysis.stack_differences import COLUMNS, between, stack_differences
+from beyond_ram.records import tables
 from beyond_ram.stacks.differences import packages_in_words
 
 LOCKS = {

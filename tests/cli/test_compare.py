@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from beyond_ram import tables
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs as runs_of
 from beyond_ram.cli import main
 from beyond_ram.experiment import Cell
+from beyond_ram.records import tables
 from beyond_ram.report.changes import ComparedSides
 from beyond_ram.watch import watch, write_record
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from beyond_ram import figures, making, outputs
+from beyond_ram import figures
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.streaming import streaming
+from beyond_ram.workflow import chapters, make_output
 
 from ..analysis import opposite
 from ..analysis.by_hand import streamed, tree
@@ -33,8 +34,8 @@ def stored_table(root, name):
 
 def tables_for(root, script, *, lines):
     """The tables that a figure needs, from test data, whole or without a line."""
-    needs = outputs.parameters(script, "plot")
-    names = [name for name in needs if name not in outputs.RUNS]
+    needs = chapters.parameters(script, "plot")
+    names = [name for name in needs if name not in chapters.RUNS]
     tables = {name: stored_table(root, name) for name in names}
     return {name: table if lines else table.head(0) for name, table in tables.items()} | {
         "records": [],
@@ -43,8 +44,8 @@ def tables_for(root, script, *, lines):
 
 
 def plotted(script, arguments):
-    needs = outputs.parameters(script, "plot")
-    return making.figure(script, {name: arguments[name] for name in needs})
+    needs = chapters.parameters(script, "plot")
+    return make_output.figure(script, {name: arguments[name] for name in needs})
 
 
 @pytest.mark.slow

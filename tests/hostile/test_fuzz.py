@@ -16,16 +16,18 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from beyond_ram import collected, experiment, tables
+from beyond_ram import experiment
 from beyond_ram.analysis.runs import runs
-from beyond_ram.experiment import Cell, ConfigError, Job, memory, merge, records
+from beyond_ram.experiment import Cell, ConfigError, Job, merge
 from beyond_ram.files import DamagedError
 from beyond_ram.gate import cells
 from beyond_ram.measure import cell as measuring
 from beyond_ram.measure import served
+from beyond_ram.records import cell_runs, collected, tables
 from beyond_ram.stacks import differences, locks, scripts, torch, variants
 from beyond_ram.stacks.locks import StackError
 from beyond_ram.watch import watch, write_record
+from beyond_ram.workflow import job_memory
 
 from ..conftest import ROOT
 from . import spoiled
@@ -114,11 +116,11 @@ def sound(run):
 
 def read_all(folder):
     """Read all that tables and figures read from a run."""
-    records.samples(folder)
+    cell_runs.samples(folder)
     files = [folder.parent / name for name in ("runs.parquet", "samples.parquet")]
     collected.collect([folder / "run.json"], *files)
     collected_runs = collected.Runs(files[:1])
-    assert len(collected.Samples(files[1:], collected_runs).lists(0)["t_s"]) == len(records.samples(folder)["t_s"])
+    assert len(collected.Samples(files[1:], collected_runs).lists(0)["t_s"]) == len(cell_runs.samples(folder)["t_s"])
     collected_runs.outcomes()
     return runs(collected_runs)
 
@@ -126,7 +128,7 @@ def read_all(folder):
 @pytest.mark.slow
 def test_run_is_sound_before_it_is_spoiled(run):
     assert read_all(run)["outcome"].tolist() == ["completed"]
-    assert len(records.events(run)) > 12
+    assert len(cell_runs.events(run)) > 12
 
 
 @contextlib.contextmanager
@@ -148,7 +150,7 @@ def test_run_json(sound, data):
     with holding(path, data.draw(spoiled.json_of(json.loads(path.read_bytes())))):
         with allow_one_line_error(sound):  # if run.json and samples.csv differ, either may be damaged
             read_all(sound)
-        memory.request_mb(sound.parents[4], Cell(CELL.experiment, CELL.axes, rep=2), 4000)
+        job_memory.request_mb(sound.parents[4], Cell(CELL.experiment, CELL.axes, rep=2), 4000)
 
 
 @pytest.mark.slow

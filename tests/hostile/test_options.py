@@ -15,7 +15,7 @@ from beyond_ram import cli
 from beyond_ram.cli import project as projects
 
 from ..conftest import ROOT
-from ..experiment.test_records import LOCK, run_once
+from ..records.test_cell_runs import LOCK, run_once
 
 
 def listing(folder):

@@ -6,7 +6,7 @@ import pytest
 
 from beyond_ram import cli
 
-from ..experiment.test_records import run_once
+from ..records.test_cell_runs import run_once
 from .test_options import listing
 
 

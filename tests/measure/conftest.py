@@ -2,8 +2,8 @@
 
 import sys
 
-from beyond_ram.experiment import records
 from beyond_ram.measure.cell import Setting, measure
+from beyond_ram.records import cell_runs
 
 from ..conftest import ROOT
 
@@ -18,4 +18,4 @@ def setting_of(job, folder):
 def measured(job, folder):
     """The record of a run."""
     measure(setting_of(job, folder), folder / "runs")
-    return records.run(folder / "runs" / job.path)[0]
+    return cell_runs.run(folder / "runs" / job.path)[0]

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from beyond_ram.experiment import records
+from beyond_ram.records import cell_runs
 
 from .hanging import PHASES, began_at, below, cell, environment, living, logs, make, measure
 
@@ -77,7 +77,7 @@ def test_every_phase_ends_with_a_killed_snakemake_and_reruns(folder, processes, 
     again = subprocess.run(words, env=forking, cwd=folder, capture_output=True)
     assert again.returncode == 0, again.stderr.decode() + logs(folder)
     for phase in PHASES:
-        assert records.run(folder / "runs" / cell(phase))[0]["outcome"] == "completed"
+        assert cell_runs.run(folder / "runs" / cell(phase))[0]["outcome"] == "completed"
     assert not (folder / "private").exists(), "private folders are left"
 
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from beyond_ram.analysis.holders import holders
-from beyond_ram.experiment import records
 from beyond_ram.experiment.scripts import Script
 from beyond_ram.experiment.workloads.script import ScriptExperiment
 from beyond_ram.measure.cell import measure
 from beyond_ram.measure.why import add_why
+from beyond_ram.records import cell_runs
 
 from ..conftest import ROOT
 from .conftest import setting_of
@@ -31,7 +31,7 @@ def record_with_why(folder, text):
     add_why(setting, folder / "runs")
     assert (folder / "runs" / job.path / "samples.csv").read_bytes() == before, "the first run was replaced"
     assert not (folder / "private").exists()
-    record = dict(records.record(folder / "runs" / job.path))
+    record = dict(cell_runs.record(folder / "runs" / job.path))
     assert 0 < record["why"]["measuring_s"] < record["measuring_s"]
     return record
 

@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.experiment import AXES
 from beyond_ram.metrics import COLUMNS, IDENTIFYING, METRICS, Metric, column, derive
-from beyond_ram.outputs import source
+from beyond_ram.workflow.chapters import source
 
 from ..conftest import ROOT
 

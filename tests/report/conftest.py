@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from beyond_ram import collected, outputs, tables
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell
+from beyond_ram.records import collected, tables
+from beyond_ram.workflow import chapters
 
-from ..experiment.test_records import run_once
+from ..records.test_cell_runs import run_once
 
 AXES = {"stack": "current", "corpus": "binaries", "mode": "basic", "shards": 1, "batch_size": 100}
 AXES |= {"writer_batch_size": 100, "num_proc": 0, "cache": "cold"}
@@ -26,7 +27,7 @@ class Inputs(dict[str, Any]):
 def drawing(root, name, **inputs):
     """What the rule of a figure passes to `figure.py`, except its folder and outputs."""
     path = root / "scripts" / "figures" / f"{name}.py"
-    params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], questions=[])
+    params = SimpleNamespace(needs=chapters.parameters(path, "plot"), pairs=[], questions=[])
     return {"params": params, "script": str(path), **inputs}
 
 
@@ -75,7 +76,7 @@ def gathered(folder, run_jsons):
 
 def figure(folder, name):
     """The outputs of a figure's rule."""
-    files = outputs.FILES_OF_FIGURE.items()
+    files = chapters.FILES_OF_FIGURE.items()
     return SimpleNamespace(**{kind: str(folder / f"{name}.{ending}") for kind, ending in files})
 
 

@@ -10,14 +10,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from beyond_ram import cli, figures, tables
+from beyond_ram import cli, figures
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell
+from beyond_ram.records import tables
 from beyond_ram.report import page as page_module
 
-from ..experiment.test_records import run_once
+from ..records.test_cell_runs import run_once
 from ..scaled import Source, copies
 from .conftest import AXES, figure
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from beyond_ram import tables
+from beyond_ram.records import tables
 
-from ..experiment.test_records import cut, cut_at_a_line
+from ..records.test_cell_runs import cut, cut_at_a_line
 from .conftest import drawing, figure, gathered
 
 

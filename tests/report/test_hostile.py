@@ -7,9 +7,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from beyond_ram import figures, tables, text
+from beyond_ram import figures, text
 from beyond_ram.analysis.runs import runs
-from beyond_ram.one_run import RunFolder
+from beyond_ram.records import tables
+from beyond_ram.records.run_folder import RunFolder
 from beyond_ram.report import drawing as drawing_of
 from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page

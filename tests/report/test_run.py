@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from beyond_ram.analysis.runs import runs
-from beyond_ram.one_run import RunFolder
+from beyond_ram.records.run_folder import RunFolder
 from beyond_ram.report.cells import Cells
 from beyond_ram.report.run import view
 

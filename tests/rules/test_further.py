@@ -156,7 +156,7 @@ CHANGES = {
     "no certain run": (removed(FIRST.replace("rep~3", "rep~1")), 1, 0),
     "argument": (lambda place: configured(place, argument="b 1"), 2, 2),
 }
-# experiment/test_records.py tests which of such runs count.
+# records/test_cell_runs.py tests which of such runs count.
 PLANNED = {
     "no run": removed(FIRST),
     "cut events": edited(f"{FIRST}/events.jsonl", '"event": "end"', '"event": "en'),

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from beyond_ram.experiment import records
+from beyond_ram.records import cell_runs
 
 from .conftest import environment
 from .tiny import besides, run_of, write_config
@@ -60,5 +60,5 @@ def test_second_workflow_is_refused_until_the_first_is_killed(project, words, sn
     assert unlocking.returncode == 0, unlocking.stderr[-3000:]
     third = snakemake(*words)
     assert third.returncode == 0, third.stderr[-3000:]
-    assert records.run(project / RUN)[0]["outcome"] == "completed"
+    assert cell_runs.run(project / RUN)[0]["outcome"] == "completed"
     assert not (project / "results-at-once" / "private").exists()

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from beyond_ram.experiment import records
+from beyond_ram.records import cell_runs
 
 from ..measure.hanging import PHASES, cell, environment, logs, make, measure
 from ..test_random_kills import processes_in
@@ -74,7 +74,7 @@ def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(slurm, tmp_pat
     again = submit(slurm, folder)
     until(lambda: slurm.state(again) in ENDED, describe, 300)
     for phase in PHASES:
-        record, events = records.run(folder / "runs" / cell(phase))
+        record, events = cell_runs.run(folder / "runs" / cell(phase))
         assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), describe()
     assert not (folder / "private").exists()
     assert not [path for path in (folder / "runs").rglob(".*") if "partial" in path.name]

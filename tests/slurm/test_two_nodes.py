@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from beyond_ram.experiment import records
+from beyond_ram.records import cell_runs
 
 from .conftest import REPOSITORY, SNAKEMAKE, Run, until
 
@@ -168,7 +168,7 @@ def test_no_two_cells_run_on_a_node_at_once(events, clone):
             continue
         (number,) = (part for part in job["Comment"].split("_") if part.startswith("files~"))
         (path,) = (clone / "results-nodes" / "runs").rglob(f"num_{number}/**/run.json")
-        cells.append(cell_run(job["NodeList"], records.record(path.parent)))
+        cells.append(cell_run(job["NodeList"], cell_runs.record(path.parent)))
     assert len(cells) == 4
     assert {cell.node for cell in cells} == {"node1", "node2"}
     assert overlapping(cells) == []

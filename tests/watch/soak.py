@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from beyond_ram.run_files import COLUMNS
+from beyond_ram.records.run_files import COLUMNS
 from beyond_ram.watch import WatchOptions, recorder, watch, write_record
 from beyond_ram.watch.recorder import Recorder
 from beyond_ram.watch.waiting import Waiting

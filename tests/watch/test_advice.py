@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.advice import MIB, advise, depends
-from beyond_ram.one_run import RunFolder
+from beyond_ram.records.run_folder import RunFolder
 from beyond_ram.run_page import page, side_by_side
 from beyond_ram.watch import ceilings, jobs, summary
 from beyond_ram.watch.pagecache import evict, residency

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from beyond_ram.advice import RSS, advise
-from beyond_ram.run_files import COLUMNS
+from beyond_ram.records.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
 from beyond_ram.watch import attach, ceilings, procfs, summary, targets, write_record
 from beyond_ram.watch.psutil_reader import Psutil

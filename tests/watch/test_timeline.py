@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.run_files import COLUMNS
+from beyond_ram.records.run_files import COLUMNS
 from beyond_ram.watch.timeline import Copying, of_lines
 
 from .conftest import needs_group

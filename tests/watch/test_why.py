@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from beyond_ram.run_files import COLUMNS
+from beyond_ram.records.run_files import COLUMNS
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.timeline import COPYING, of_lines
 from beyond_ram.watch.why import sentences

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ... import run_reading
-from ...run_record import RunRecord
+from ...records import reading
+from ...records.run_json import RunRecord
 from .. import machine
 from ..watcher import WatchOptions, watch
 
@@ -136,7 +136,7 @@ def run_program(program: str, arguments: Sequence[str], options: WatchOptions | 
         with (out / "samples.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
         samples = [{name: float(value) for name, value in one.items() if value and name != "phase"} for one in lines]
-        return CalibrationRun(record, run_reading.events(out), samples)
+        return CalibrationRun(record, reading.events(out), samples)
 
 
 def _disk() -> str | None:

@@ -9,7 +9,7 @@ from typing import get_args, get_origin, get_type_hints, is_typeddict
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.run_record import RunRecord, fault
+from beyond_ram.records.run_json import RunRecord, fault
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from beyond_ram import tables
+from beyond_ram.records import tables
 
 
 def test_counts_stay_whole_numbers_beside_empty_cells(tmp_path):

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from . import closure
-from .experiment.workloads import Experiment
-from .text import did_you_mean
+from ..experiment.workloads import Experiment
+from ..text import did_you_mean
+from . import imports
 
 SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
 TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
@@ -164,7 +164,7 @@ def parameters(path: Path, function: str) -> list[str]:
     Raises ValueError if there is no such file or function.
     """
     try:
-        return closure.parsed(path).parameters[function]
+        return imports.parsed(path).parameters[function]
     except FileNotFoundError:
         raise ValueError(f"{path}: a chapter names it, and there is no such file") from None
     except KeyError:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram import tables
 from beyond_ram.advice import advise
-from beyond_ram.collected import Runs, collect
-from beyond_ram.experiment import Cell, memory, records
+from beyond_ram.experiment import Cell
 from beyond_ram.files import DamagedError
 from beyond_ram.measure import cells
+from beyond_ram.records import cell_runs, tables
+from beyond_ram.records.collected import Runs, collect
 from beyond_ram.watch import watch, write_record
+from beyond_ram.workflow import job_memory
 
 LOCK = b"datasets==5.2.0\n"
 LOCK_SHA256 = hashlib.sha256(LOCK).hexdigest()
@@ -105,11 +106,11 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder, damage
     spoil(folder / name)
     with pytest.raises(DamagedError) as refused:
         tables.read_runs([folder / "run.json"])
-        records.samples(folder)
+        cell_runs.samples(folder)
     if damage == "record missing":  # a requested run without a record is only counted
         collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
         runs = Runs([folder.parent / "runs"])
-        assert (len(runs), list(runs.outcomes()["outcome"])) == (0, [records.NO_RECORD])
+        assert (len(runs), list(runs.outcomes()["outcome"])) == (0, [cell_runs.NO_RECORD])
         return
     with pytest.raises(DamagedError) as collected:
         collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
@@ -123,13 +124,13 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder, damage
 @pytest.mark.parametrize("content", ["", "[]", '{"peak": []}', "{"])
 def test_damaged_record_gives_no_memory_request(folder, content):
     runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
-    advised_mb = advise(records.record(folder)).ask_bytes / 1e6
-    assert memory.request_mb(runs, cell, 4000) == int(advised_mb + memory.DRIVER_MB)
+    advised_mb = advise(cell_runs.record(folder)).ask_bytes / 1e6
+    assert job_memory.request_mb(runs, cell, 4000) == int(advised_mb + job_memory.DRIVER_MB)
     failed = json.loads((folder / "run.json").read_text()) | {"outcome": "failed", "exit_status": 1}
     (folder / "run.json").write_text(json.dumps(failed))
-    assert memory.request_mb(runs, cell, 4000) == 4000, "a lower bound is below the estimate"
+    assert job_memory.request_mb(runs, cell, 4000) == 4000, "a lower bound is below the estimate"
     (folder / "run.json").write_text(content)
-    assert memory.request_mb(runs, cell, 4000) == 4000
+    assert job_memory.request_mb(runs, cell, 4000) == 4000
 
 
 def test_run_counts_if_it_is_whole_of_this_code_and_not_older(folder):
@@ -150,13 +151,13 @@ def test_run_counts_if_it_is_whole_of_this_code_and_not_older(folder):
 def test_a_line_separator_in_an_event_ends_no_line(folder):
     events = folder / "events.jsonl"
     events.write_text('{"t_s": 0.0, "event": "note", "text": "a\u2028b\u0085c"}\n' + events.read_text())
-    assert records.events(folder)[0]["text"] == "a\u2028b\u0085c"
+    assert cell_runs.events(folder)[0]["text"] == "a\u2028b\u0085c"
 
 
 def test_a_phase_may_hold_a_comma_and_quotes(folder):
     samples = folder / "samples.csv"
     samples.write_text(samples.read_text().replace(",,", ',"read, ""all""",', 1))
-    assert records.samples(folder)["phase"][0] == 'read, "all"'
+    assert cell_runs.samples(folder)["phase"][0] == 'read, "all"'
 
 
 @pytest.mark.slow
@@ -165,7 +166,7 @@ def test_events_of_another_run_are_refused(folder):
     content = json.loads(record.read_text())
     content["provenance"]["events_sha256"] = hashlib.sha256(events).hexdigest()
     record.write_text(json.dumps(content))
-    assert records.run(folder)
+    assert cell_runs.run(folder)
     (folder / "events.jsonl").write_bytes(events.replace(b'"t_s": 0.0', b'"t_s": 0.1', 1))
     with pytest.raises(DamagedError, match=r"events\.jsonl: edited, or not this run's"):
-        records.run(folder)
+        cell_runs.run(folder)

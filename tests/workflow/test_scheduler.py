@@ -5,13 +5,13 @@ import subprocess
 
 import pytest
 
-from .conftest import ROOT
+from ..conftest import ROOT
 
 SNAKEFILE = """
-from beyond_ram import idle
+from beyond_ram.workflow import scheduler
 
 onstart:
-    idle.stay_idle(workflow)
+    scheduler.stay_idle(workflow)
 
 rule all:
     input: "a", "b"
@@ -24,7 +24,7 @@ rule make:
 
 SIGNALLED = """
 import os, signal
-from beyond_ram import idle
+from beyond_ram.workflow import scheduler
 
 original = []
 
@@ -33,7 +33,7 @@ def finish():
     original[0]()
 
 onstart:
-    idle.end_on_sigterm()
+    scheduler.end_on_sigterm()
     original.append(workflow.scheduler._finish_jobs)
     workflow.scheduler._finish_jobs = finish
 

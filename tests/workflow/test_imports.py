@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.closure import closure, digest
+from beyond_ram.workflow.imports import closure, digest
 
 
 def write(folder, **files):

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from . import advice, run_reading
-from .chart import Line
-from .files import DamagedError
+from .. import advice
+from ..chart import Line
+from ..files import DamagedError
+from . import reading
 from .run_files import RUN_FILES
-from .run_record import RunRecord
+from .run_json import RunRecord
 
 _KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"), "file_bytes": ("file", "file")}
 
@@ -33,8 +34,8 @@ class RunFolder:
             raise DamagedError(
                 f"{folder}: no run is in there (it has no {RUN_FILES[2]}); name the folder of `watch --out`"
             )
-        record = run_reading.record(folder)
-        return cls(folder, record, run_reading.samples(folder, record), run_reading.events(folder))
+        record = reading.record(folder)
+        return cls(folder, record, reading.samples(folder, record), reading.events(folder))
 
     @property
     def request(self) -> advice.Advice | None:

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from snakemake.logging import logger
 
-from .files import DamagedError, read_json, write
-from .run_files import RUN_FILES
+from ..files import DamagedError, read_json, write
+from ..records.run_files import RUN_FILES
 
 EDITED: Final = "edited"
 """In place of the digest of a run's code, if a file that the run imported has another content."""

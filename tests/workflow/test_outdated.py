@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram import outdated
+from beyond_ram.workflow import outdated
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Read and check the runs of cells. `run_reading` reads the files; other code reads runs through this module."""
+"""Read and check the runs of cells. `reading` reads the files; other code reads runs through this module."""
 
 import functools
 import hashlib
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import run_reading
+from ..experiment.events import FIELDS, faults
+from ..experiment.grammar import parse
+from ..experiment.paths import Value
 from ..files import DamagedError
-from ..run_files import COLUMNS, RUN_FILES
-from ..run_reading import MAYBE_TEXT, NUMBER
-from ..run_record import RunRecord
 from ..text import plain
-from .events import FIELDS, faults
-from .grammar import parse
-from .paths import Value
+from . import reading
+from .reading import MAYBE_TEXT, NUMBER
+from .run_files import COLUMNS, RUN_FILES
+from .run_json import RunRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ NO_RECORD = "no_record"
 """The outcome of a requested run without a record."""
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 # Fields of a cell's record that RunRecord does not type, as it is of a plain command too.
-_DEEPER: run_reading.Types = {
+_DEEPER: reading.Types = {
     "completed_work": (bool,),
     "work.ids_sha256": MAYBE_TEXT,
     "work.answer_sha256": MAYBE_TEXT,
@@ -43,19 +43,19 @@ _DEEPER: run_reading.Types = {
 def record(folder: Path) -> RunRecord:
     """Read run.json of a run's folder. Raises DamagedError if it is truncated, of another kind, or of another cell."""
     path = folder / _RECORD
-    content = run_reading.record(folder, _DEEPER)
+    content = reading.record(folder, _DEEPER)
     if "workload" not in content:
-        run_reading.refuse(path, "'workload' is missing")
+        reading.refuse(path, "'workload' is missing")
     if content["cell"] != (described := cell(folder)):
         wrong = [key for key in {**content["cell"], **described} if content["cell"].get(key) != described.get(key)]
         what = f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}"
-        run_reading.refuse(path, what)
+        reading.refuse(path, what)
     return content
 
 
 def events(folder: Path) -> list[dict[str, Any]]:
     """The events of a run's folder, which has ended. Raises DamagedError."""
-    return run_reading.events(folder, faults=functools.partial(faults, strict=False))
+    return reading.events(folder, faults=functools.partial(faults, strict=False))
 
 
 def run(folder: Path) -> tuple[RunRecord, list[dict[str, Any]]]:
@@ -63,9 +63,9 @@ def run(folder: Path) -> tuple[RunRecord, list[dict[str, Any]]]:
     content, run_events = record(folder), events(folder)
     digest = content["provenance"].get("events_sha256")
     if digest and hashlib.sha256((folder / _EVENTS).read_bytes()).hexdigest() != digest:
-        run_reading.refuse(folder / _EVENTS, "edited, or not this run's")
+        reading.refuse(folder / _EVENTS, "edited, or not this run's")
     if content["sampler"] and not run_events:
-        run_reading.refuse(folder / _EVENTS, "empty, but the run was measured")
+        reading.refuse(folder / _EVENTS, "empty, but the run was measured")
     return content, run_events
 
 
@@ -81,7 +81,7 @@ def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def samples(folder: Path) -> dict[str, list[float | str | None]]:
     """The samples of a run's folder, a list for each column, None where not sampled. Raises DamagedError."""
-    return run_reading.samples(folder, record(folder))
+    return reading.samples(folder, record(folder))
 
 
 def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
@@ -96,7 +96,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
     schema = pa.schema([(name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS])
     try:
         text = path.read_bytes()
-        run_reading.check_columns(text.partition(b"\n")[0].decode(), path)
+        reading.check_columns(text.partition(b"\n")[0].decode(), path)
         # Quoted or incomplete lines take the slow way, which reports errors.
         if b'"' in text or not text.endswith(b"\n"):
             raise pa.ArrowInvalid
@@ -108,7 +108,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
         )
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         table = pa.table(samples(folder))
-    run_reading.check_count(table.num_rows, of, path)
+    reading.check_count(table.num_rows, of, path)
     return table.cast(schema)
 
 

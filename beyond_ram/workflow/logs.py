@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import files
-from .files import DamagedError
-from .parent_process import end_with_snakemake
-from .text import plain
+from .. import files
+from ..files import DamagedError
+from ..parent_process import end_with_snakemake
+from ..text import plain
 
 
 @contextlib.contextmanager

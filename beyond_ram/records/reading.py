@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from . import run_record
-from .files import DamagedError
+from ..files import DamagedError
+from ..text import plain
+from . import run_json
 from .run_files import COLUMNS, RUN_FILES
-from .run_record import RunRecord
-from .text import plain
+from .run_json import RunRecord
 
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 NUMBER = (int, float, type(None))
@@ -34,9 +34,9 @@ def record(folder: Path, deeper: Types | None = None) -> RunRecord:
     content = json_of(text_of(path), path)
     if not isinstance(content, dict):
         refuse(path, f"no JSON object, but a {type(content).__name__}")
-    if wrong := run_record.fault(content):
+    if wrong := run_json.fault(content):
         refuse(path, wrong)
-    check_quantities({key: content[key] for key in run_record.UNTYPED if key in content}, path)
+    check_quantities({key: content[key] for key in run_json.UNTYPED if key in content}, path)
     for where, kinds in (deeper or {}).items():
         if not _has_type(content, where.split("."), kinds):
             refuse(path, f"'{where}' is of a wrong type")

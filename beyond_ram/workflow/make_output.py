@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from . import tables
-from .analysis.outcomes import counted
-from .collected import Runs, Samples
+from ..analysis.outcomes import counted
+from ..records import tables
+from ..records.collected import Runs, Samples
 
 if TYPE_CHECKING:
-    from .figures import Drawn
+    from ..figures import Drawn
 
 
 def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
@@ -27,7 +27,7 @@ def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
     """The function `plot` of a figure's script. Raises FileNotFoundError if there is no such script."""
-    from . import figures  # imports matplotlib and seaborn, which takes two seconds and which tables do not need
+    from .. import figures  # imports matplotlib and seaborn, which takes two seconds and which tables do not need
 
     figures.theme()
     drawn: Drawn = runpy.run_path(str(script))["plot"](**arguments)

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from ..advice import Advice, advise
+from ..experiment.paths import Cell
 from ..files import DamagedError
-from . import records
-from .paths import Cell
+from ..records import cell_runs
 
 # Memory of two processes of the workflow engine, at the job and at its step, and of the watcher: 244 MB measured.
 DRIVER_MB = 350
@@ -29,7 +29,7 @@ def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1)
 
 def _advised(run: Path) -> Advice | None:
     try:
-        record = records.record(run)
+        record = cell_runs.record(run)
         return advise(record) if record["peak"].get("rss_bytes") else None
     except (DamagedError, KeyError):
         return None

@@ -8,8 +8,8 @@ import pytest
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from beyond_ram import terminal
-from beyond_ram.terminal import LogHandler
+from beyond_ram.workflow import terminal
+from beyond_ram.workflow.terminal import LogHandler
 
 
 class Terminal(io.StringIO):

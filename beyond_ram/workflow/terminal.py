@@ -21,8 +21,8 @@ from typing import Any, TextIO
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
-from . import mask_secrets
-from .text import plain
+from .. import mask_secrets
+from ..text import plain
 
 _MEASURING = ("measure", "measure_interrupted")
 # Snakemake's messages that a user needs. Some thirty others only go to its log.
@@ -30,7 +30,7 @@ _NOTHING = "Nothing to be done"
 _RELAYED = (_NOTHING, "Will exit after finishing", "Terminating processes", "Trying to restart", "Complete")
 # Its messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
-_OURS = str(Path(__file__).parent)
+_OURS = str(Path(__file__).parents[1])
 TARGETS: dict[str, str] = {}
 """The targets that may be asked for by name; tables and figures also by their own names. rules/outputs.smk fills it."""
 BRIEF: list[str] = []

@@ -8,15 +8,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from beyond_ram import tables
 from beyond_ram.analysis.regrowth import regrowth
 from beyond_ram.analysis.runs import runs as table_runs
-from beyond_ram.collected import RUNS_AT_A_TIME, Runs, Samples, collect
-from beyond_ram.experiment import Cell, records
+from beyond_ram.experiment import Cell
 from beyond_ram.files import DamagedError
+from beyond_ram.records import cell_runs, tables
+from beyond_ram.records.collected import RUNS_AT_A_TIME, Runs, Samples, collect
 
-from .experiment.test_records import CELL, cut, run_once
-from .scaled import Source, copies
+from ..scaled import Source, copies
+from .test_cell_runs import CELL, cut, run_once
 
 
 def cells(count, experiment="growth"):
@@ -52,7 +52,7 @@ def test_collected_runs_equal_their_folders(tmp_path, source):
         assert runs[place] == tables.read_runs([paths[place]])[0]
         pd.testing.assert_frame_equal(
             samples.of(place).dropna(axis=1, how="all"),
-            pd.DataFrame(records.samples(paths[place].parent)).dropna(axis=1, how="all"),
+            pd.DataFrame(cell_runs.samples(paths[place].parent)).dropna(axis=1, how="all"),
             check_dtype=False,
         )
     assert (runs.outcomes()["outcome"] == "completed").all()

@@ -14,10 +14,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .experiment import records
-from .files import DamagedError, whole
+from ..files import DamagedError, whole
+from . import cell_runs
 from .run_files import COLUMNS
-from .run_record import RunRecord
+from .run_json import RunRecord
 
 RunFiles = tuple[RunRecord, list[dict[str, Any]]]
 # The metadata of such a file is `runs` or `samples`.
@@ -47,11 +47,11 @@ def collect(run_jsons: Iterable[Path | str], runs: Path | str, samples: Path | s
             folder, record, events = run_json.parent, None, None
             columns = [pa.array([[]], one.type) for one in _SAMPLES]
             if run_json.exists():
-                record, events = records.run(folder)
-                read = records.samples_table(folder, record)
+                record, events = cell_runs.run(folder)
+                read = cell_runs.samples_table(folder, record)
                 columns = [pa.ListArray.from_arrays([0, len(read)], read[name].combine_chunks()) for name in COLUMNS]
             of_samples.add(pa.table(columns, _SAMPLES))
-            values = (str(folder), *map(json.dumps, (records.outcome(folder, record), record, events)))
+            values = (str(folder), *map(json.dumps, (cell_runs.outcome(folder, record), record, events)))
             of_runs.add(pa.table([[value] for value in values], _RUNS))
 
 
@@ -96,7 +96,7 @@ class Runs:
             for file, table in enumerate(outcomes)
             for number, (run, outcome) in enumerate(zip(*(column.to_pylist() for column in table), strict=True))
         ]
-        self._lines = [line for line in self._planned if line[1]["outcome"] != records.NO_RECORD]
+        self._lines = [line for line in self._planned if line[1]["outcome"] != cell_runs.NO_RECORD]
         self._group = functools.lru_cache(maxsize=16)(self._read_group)
 
     def __len__(self) -> int:

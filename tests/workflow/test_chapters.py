@@ -3,7 +3,7 @@
 import pytest
 
 from beyond_ram.experiment import load
-from beyond_ram.outputs import FIGURES, GENERAL, Figure, Outputs, always, has, parameters, varies
+from beyond_ram.workflow.chapters import FIGURES, GENERAL, Figure, Outputs, always, has, parameters, varies
 
 SCAN = {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}
 LOAD = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["t"], "loader": ["threads"]}}

@@ -8,10 +8,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .experiment import records
-from .files import DamagedError, whole
-from .run_record import RunRecord
-from .text import plain
+from ..files import DamagedError, whole
+from ..text import plain
+from . import cell_runs
+from .run_json import RunRecord
 
 RunFiles = tuple[RunRecord, list[dict[str, Any]]]
 # The metadata of our Parquet files is the table's name.
@@ -22,7 +22,7 @@ _MOST = 2000
 
 def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
     """The record and the events of each run. Raises DamagedError."""
-    return [records.run(Path(path).parent) for path in run_jsons]
+    return [cell_runs.run(Path(path).parent) for path in run_jsons]
 
 
 def read(path: Path | str) -> pd.DataFrame:
