@@ -95,7 +95,7 @@ def take_gates(results: Path) -> None:
     lines, of_runs = [], []
     for folder in sorted(path.parent for path in results.glob("*/gate.json")):
         gate = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
-        asked = {side["side"]: side["asked"] for side in gate["requirements"]}
+        asked = {side["side"]: side["requirement"] for side in gate["requirements"]}
         of_runs.append(measured.read(folder / "runs.csv"))
         lines += [_change(change, asked) | {"minutes": gate["measuring_s"] / 60} for change in gate["changes"]]
     shown = pd.DataFrame(lines)

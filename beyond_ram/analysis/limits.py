@@ -7,9 +7,9 @@ import pandas as pd
 
 from ..metrics import Record, Records
 from ..metrics.limits import ENDED_AT, PREDICTORS, ended_at
-from ..metrics.runs import ask_bytes
+from ..metrics.runs import request_bytes
 
-COLUMNS = ["experiment", "stack", "ended_at_bytes", "ended", "completed_at_bytes", "ask_bytes", "not_run"]
+COLUMNS = ["experiment", "stack", "ended_at_bytes", "ended", "completed_at_bytes", "request_bytes", "not_run"]
 
 
 def limits(records: Records) -> pd.DataFrame:
@@ -31,7 +31,7 @@ def _line(record: Record) -> dict[str, Any]:
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
     at, ended = max(((limit.get(name) or 0, word) for word, name in ENDED_AT.items()), key=lambda one: one[0])
-    completed, ask = limit.get("completed_at_bytes"), ask_bytes(record)
+    completed, ask = limit.get("completed_at_bytes"), request_bytes(record)
     probes = limit.get("probes", [])
     at_limit, at_end = ([probe for probe in probes if probe["limit_bytes"] == size] for size in (completed, at))
     line: dict[str, Any] = {
@@ -44,7 +44,7 @@ def _line(record: Record) -> dict[str, Any]:
         "completed_at_bytes": completed,
         "completed_runs": len(at_limit) or None,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
-        "ask_bytes": ask,
+        "request_bytes": ask,
         "probes": len(probes),
         "not_run": limit.get("not_run", ""),
     }

@@ -29,13 +29,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the line. Raises ValueError if the job does not run on this machine or has no record."""
-    from .. import advice
+    from .. import memory_request
     from ..watch import jobs, targets
 
     job = arguments.job or os.environ.get("SLURM_JOB_ID")
     if arguments.record:
         record = _read(arguments.record / "run.json", arguments.wait)
-        line, request = jobs.of_record(record), advice.document(record)["request"]
+        line, request = jobs.of_record(record), memory_request.document(record)["request"]
     elif job is None:
         raise ValueError("which job? beyond-ram job JOBID, or within a job of Slurm")
     else:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..advice import mem
+from ..memory_request import mem
 from ..records.run_json import RunRecord
 from .options import add_budget_to, add_json_to, finish, number, show
 from .script_options import add_script_to, question_of, script_of, setting_of
@@ -95,9 +95,11 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
         why_not = limits.get("speed_not_run") or "not shown at any limit that was tried"
         lines.append(f"{percent(limits['speed_share'])} of its speed: {why_not}")
     # Samples miss short peaks, which the limits met.
-    ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
-    warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""
-    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask for --mem={mem(int(ask_bytes))} (M is MiB)")
+    request_bytes = max(limits["request_bytes"] or 0, limits["completed_at_bytes"])
+    warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), request_bytes) else ""
+    lines.append(
+        f"without a limit: {record['duration_s']:.2f} s{warm}; ask for --mem={mem(int(request_bytes))} (M is MiB)"
+    )
     return lines + spent
 
 

@@ -20,12 +20,14 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from .. import advice, run_page
+    from .. import memory_request, run_page
     from ..run_page import side_by_side
     from ..watch import summary
 
     runs = {str(folder): run_page.RunFolder.read(folder) for folder in dict.fromkeys(arguments.folder)}
-    arguments.document = {"runs": [{"folder": name, **advice.document(run.record)} for name, run in runs.items()]}
+    arguments.document = {
+        "runs": [{"folder": name, **memory_request.document(run.record)} for name, run in runs.items()]
+    }
     if arguments.html:
         run_page.write(arguments.html, runs)
     shown = side_by_side.lines(runs) if len(runs) > 1 else summary.lines(next(iter(runs.values())).record)

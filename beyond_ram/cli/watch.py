@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import mask_secrets
-from ..advice import document
 from ..files import check_page, check_target, write
+from ..memory_request import document
 from ..records.run_files import RUN_FILES
 from ..records.run_json import NoteEntry, RunRecord
 from .options import limit, waiting_time

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..advice import MIB, ROOM_BYTES, ROOM_SHARE
 from ..measure.campaign import RUNS
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
+from ..memory_request import MIB, ROOM_BYTES, ROOM_SHARE
 from ..text import in_columns
 from ..units import duration, short_size
 from ..watch import LimitError
@@ -51,8 +51,8 @@ class AnswerLine:
     time: Prediction
     fits: bool | None
     """None if unsure."""
-    ask_bytes: int | None
-    """The upper end of the interval, or a tenth more than the value, and room for mapped files, as `advice` has it."""
+    request_bytes: int | None
+    """The upper end of the interval, or a tenth more than the value, and room for mapped files."""
     runs_at_target: int = 0
     """The runs of just this setting at the target, on which memory and time then rest; 0 if they are predicted."""
 
@@ -98,7 +98,7 @@ class FitPolicy:
             self.answer = answer(known, self.memory_bytes, self.largest)
             if self.confirm and (best := self.answer.best):
                 point, expected_s = DesignPoint(best.setting, self.answer.target), best.time.value
-                self.confirmed = known.make(point, "the best setting under its request", expected_s, best.ask_bytes)
+                self.confirmed = known.make(point, "the best setting under its request", expected_s, best.request_bytes)
         except RunError as error:
             self.unanswered = str(error)
         except WantedError as wanted:
@@ -322,7 +322,7 @@ def _lines(
             seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
             yield AnswerLine(setting, None, seconds, False if seen > memory_bytes else None, None)
             continue
-        # The room of `advice`, or more where the interval is wider.
+        # The room of `memory_request`, or more where the interval is wider.
         kept_bytes = max(kept.high, kept.value + kept.value * ROOM_SHARE)
         ask = math.ceil((kept_bytes + mapped_bytes + ROOM_BYTES) / MIB) * MIB
         fits = True if ask <= memory_bytes else False if kept.low > memory_bytes else None
@@ -341,7 +341,7 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
     """The content of fit.json."""
     settings, best, last = [_setting(result, line) for line in result.lines], result.best, None
     if best and confirmed:
-        last = {"outcome": confirmed.outcome, "limit_bytes": best.ask_bytes, "kept_bytes": confirmed.kept_bytes}
+        last = {"outcome": confirmed.outcome, "limit_bytes": best.request_bytes, "kept_bytes": confirmed.kept_bytes}
     return {
         "memory_bytes": result.memory_bytes,
         "target": {result.plan.growth.name: result.target} if result.plan.growth else {},
@@ -370,7 +370,7 @@ def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
     values = result.plan.values(line.setting, None) | _predicted(line.memory)
     return values | {
         "fits": line.fits,
-        "ask_bytes": line.ask_bytes,
+        "request_bytes": line.request_bytes,
         "runs_at_target": line.runs_at_target,
         "seconds": round(line.time.value, 2),
         "per_second": round(result.target / line.time.value, 2) if result.target and line.time.value else None,
@@ -399,8 +399,8 @@ def text(result: Answer, confirmed: FitRun | None = None) -> Iterator[str]:
         yield f"kept memory at {growth.name}={growth.target:,}: measured up to {seen:,}{far}"
     yield from _table(result)
     yield from _explained(result)
-    if result.best and result.best.ask_bytes:
-        ask = result.best.ask_bytes // MIB
+    if result.best and result.best.request_bytes:
+        ask = result.best.request_bytes // MIB
         values = result.plan.values(result.best.setting, None)
         name = " ".join(f"{key}={value}" for key, value in values.items()) or "as it is"
         yield f"best: {name}, the shortest predicted time of what fits into {short_size(result.memory_bytes)}"

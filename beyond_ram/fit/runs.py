@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..advice import advise
 from ..files import end_of
 from ..folders import fresh
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
+from ..memory_request import request_of
 from ..records.run_json import RunRecord
 from ..text import last_line
 from ..units import duration
@@ -42,7 +42,7 @@ class FitRun:
     point: DesignPoint
     kept_bytes: float
     mapped_bytes: float
-    """Room for mapped files, as `advice` gives it."""
+    """Room for mapped files, as `memory_request` gives it."""
     seconds: float
     wall_s: float = 0.0
     """Time of the call from the end of the run before it to its own."""
@@ -132,21 +132,21 @@ def once(plan: FactorPlan, folder: Path, point: DesignPoint, limit_bytes: int | 
         if limit_bytes:
             raise
         record = _watched(folder, words, None)
-    advice = advise(record)
-    killed = advice.killed
+    request = request_of(record)
+    killed = request.killed
     if killed and not limit_bytes:
         raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
     if record["outcome"] != "completed" and not killed:
         status = record["signal"] or f"exit status {record['exit_status']}"
         wrote = last_line(end_of(folder / ERRORS), last_line(end_of(folder / OUTPUT), "it wrote nothing"))
         raise RunError(f"{name}: the program ended with {status}: {wrote}")
-    if not killed and not advice.kept_bytes:
+    if not killed and not request.kept_bytes:
         raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
-    if not killed and advice.at_least:
-        raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
+    if not killed and request.at_least:
+        raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(request.lower_bound)}")
     outcome = "killed_at_limit" if killed else COMPLETED
     seconds = record["duration_s"] or 0.0
-    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, seconds, free_bytes=free, outcome=outcome)
+    return FitRun(point, request.kept_bytes, request.mapped_bytes, seconds, free_bytes=free, outcome=outcome)
 
 
 def free_bytes() -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..advice import advise
 from ..files import end_of, read_json, write
 from ..folders import fresh
+from ..memory_request import request_of
 from ..metrics.limits import ENDED_AT, ended_at
 from ..records import cell_runs
 from ..records.run_files import RUN_FILES
@@ -224,10 +224,10 @@ class LimitRuns:
             check_end(self.setting.job, record)
             made: dict[str, Any] = {"outcome": record["outcome"], "reason": ""}
             if record["outcome"] != "not_applicable":
-                advised, peak = advise(record), record["peak"]
-                request_bytes = None if advised.at_least else advised.ask_bytes
-                record["limit"] = {"ask_bytes": request_bytes, "from_cache_bytes": from_cache_bytes(record)}
-                made |= {"kept_bytes": advised.kept_bytes, "work_s": record["duration_s"]}
+                request, peak = request_of(record), record["peak"]
+                request_bytes = None if request.at_least else request.request_bytes
+                record["limit"] = {"request_bytes": request_bytes, "from_cache_bytes": from_cache_bytes(record)}
+                made |= {"kept_bytes": request.kept_bytes, "work_s": record["duration_s"]}
                 made |= {"most_bytes": max(peak["cgroup_bytes"] or 0, peak["rss_bytes"] or 0)}
             reason = _reason(work, record)
             finish(self.setting, work, self.out, record)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..advice import AROUND, GROUP, advise
+from ..memory_request import AROUND, GROUP, request_of
 from ..records.run_json import KeptEntry, PeakEntry
 from .base import (
     ANY,
@@ -106,13 +106,13 @@ def _between_marks(_: Record, events: Events) -> float | None:
     return difference(sizes[-1], sizes[0]) if len(sizes) > 1 else None
 
 
-def ask_bytes(record: Record) -> int | None:
+def request_bytes(record: Record) -> int | None:
     """Return the memory to request after a run; None if it was not read, or is only a lower bound."""
     try:
-        advice = advise(record)
+        request = request_of(record)
     except KeyError:
         return None
-    return None if advice.at_least else advice.ask_bytes
+    return None if request.at_least else request.request_bytes
 
 
 def _per_cpu_s(record: Record, events: Events) -> float | None:
@@ -193,10 +193,10 @@ COLUMNS: list[Column] = [
         "the kernel's peak, if a cgroup could be made",
         "exact, each page once; includes page cache and kernel memory", recorded("peak", "cgroup_bytes"),
         direction="lower"),
-    Metric("ask_bytes", "Memory to request", "bytes", ("runs", "limits"),
+    Metric("request_bytes", "Memory to request", "bytes", ("runs", "limits"),
         "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB; see watch.md",
         "the rule of `beyond-ram watch` and of the workflow's own requests; none where it is only a lower bound; "
-        "error_ask has its error", lambda record, _: ask_bytes(record), direction="lower"),
+        "error_ask has its error", lambda record, _: request_bytes(record), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
         "VmHWM of each process, summed", "exact for one process; an upper bound for several",
         recorded("peak", "hwm_bytes", "sum_upper_bound_bytes"), direction="lower"),

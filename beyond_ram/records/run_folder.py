@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .. import advice
+from .. import memory_request
 from ..chart import Line
 from ..files import DamagedError
 from . import reading
@@ -38,10 +38,10 @@ class RunFolder:
         return cls(folder, record, reading.samples(folder, record), reading.events(folder))
 
     @property
-    def request(self) -> advice.Advice | None:
+    def request(self) -> memory_request.MemoryRequest | None:
         """The memory request; None if the record has no readings."""
         try:
-            return advice.advise(self.record)
+            return memory_request.request_of(self.record)
         except KeyError:
             return None
 

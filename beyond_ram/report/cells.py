@@ -10,10 +10,10 @@ from typing import Any
 import markupsafe
 import pandas as pd
 
-from ..advice import MIB
 from ..analysis.frame import Key, describe, key
 from ..experiment import parse
-from ..metrics.runs import anon_once, ask_bytes
+from ..memory_request import MIB
+from ..metrics.runs import anon_once, request_bytes
 from ..records.collected import Runs, Samples
 from ..records.run_folder import RunFolder
 from ..units import MB
@@ -68,7 +68,7 @@ class Cells:
 
     def _line(self, path: str, cell: Line, runs: Sequence[RunFolder], pack: int) -> Line:
         finished = [run for run in runs if run.record["completed_work"]]
-        requests = _not_none(ask_bytes(run.record) for run in finished)
+        requests = _not_none(request_bytes(run.record) for run in finished)
         times = _not_none(run.record["duration_s"] for run in finished)
         return {
             "path": path,

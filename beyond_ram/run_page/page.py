@@ -8,7 +8,7 @@ from typing import Any
 
 import beyond_ram
 
-from .. import advice
+from .. import memory_request
 from ..chart import SCRIPT, STYLE, Line, Mark, chart
 from ..files import check_page
 from ..files import write as write_file
@@ -70,11 +70,11 @@ def _run(run: RunFolder, page: Path | None) -> Iterator[str]:
     record = run.record
     took = duration(record["duration_s"] or 0.0)
     yield f"<p><strong>{_text(f'{run.outcome} after {took}')}</strong></p>"
-    asked = run.request
-    if asked:
-        yield from _ask(asked, record["peak"])
+    request = run.request
+    if request:
+        yield from _ask(request, record["peak"])
     yield from _why(record)
-    marks = list(_marks(record, asked))
+    marks = list(_marks(record, request))
     yield "<h2>Kept memory over time</h2>"
     yield _note("Kept memory is what the kernel cannot reclaim: a limit kills for it. Shared pages count once.")
     lines = [Line("group, with page cache", run.series("cgroup_bytes"), "group"), Line("kept", run.kept, "kept")]
@@ -97,25 +97,25 @@ def details(run: RunFolder, page: Path | None) -> Iterator[str]:
         yield f"<p>Its files: {', '.join(links)}.</p>"
 
 
-def _ask(asked: advice.Advice, peak: PeakEntry) -> Iterator[str]:
+def _ask(request: memory_request.MemoryRequest, peak: PeakEntry) -> Iterator[str]:
     yield '<section class="answer"><h2>Ask for</h2>'
-    if advice.depends(asked):
+    if memory_request.depends(request):
         check = "<code>scontrol show config | grep TaskPlugin</code>"
         yield f"<p>If your Slurm uses task/cgroup (check: {check}):</p>"
-    yield _pasted(f"#SBATCH --mem={advice.mem(asked.ask_bytes)}", asked.bound)
-    if advice.depends(asked):
+    yield _pasted(f"#SBATCH --mem={memory_request.mem(request.request_bytes)}", request.bound)
+    if memory_request.depends(request):
         yield "<p>If not, it adds up the RSS of processes:</p>"
-        polled_bytes = max(asked.polled_bytes, asked.ask_bytes)
-        yield _pasted(f"#SBATCH --mem={advice.mem(polled_bytes)}", asked.polled_bound)
-    mebibytes = f"{advice.mem(asked.ask_bytes)}i"
-    yield f"<p>Kubernetes: {asked.bound}<code>resources: {{limits: {{memory: {mebibytes}}}}}</code></p>"
-    yield f'<p class="muted">{_text(summary.made_of(asked))}</p>'
-    if lacks := summary.without(asked, peak):
+        polled_bytes = max(request.polled_bytes, request.request_bytes)
+        yield _pasted(f"#SBATCH --mem={memory_request.mem(polled_bytes)}", request.polled_bound)
+    mebibytes = f"{memory_request.mem(request.request_bytes)}i"
+    yield f"<p>Kubernetes: {request.bound}<code>resources: {{limits: {{memory: {mebibytes}}}}}</code></p>"
+    yield f'<p class="muted">{_text(summary.made_of(request))}</p>'
+    if lacks := summary.without(request, peak):
         yield f'<p class="muted">Without {_text(lacks)}.</p>'
-    if asked.at_least:
-        yield f"<p>At least, because {_text('; '.join(asked.lower_bound))}.</p>"
-    elif asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
-        yield f"<p>Perhaps {_text(summary.in_another_run(asked))}.</p>"
+    if request.at_least:
+        yield f"<p>At least, because {_text('; '.join(request.lower_bound))}.</p>"
+    elif request.high_bytes > memory_request.FAR_REPEATS * request.request_bytes:
+        yield f"<p>Perhaps {_text(summary.in_another_run(request))}.</p>"
     yield "</section>"
 
 
@@ -136,7 +136,7 @@ def _why(record: RunRecord) -> Iterator[str]:
     if forks := summary.forks(peak):
         reasons.append(f"Forks: {forks}.")
     if not reasons and why.has_course(record) and not peak.get("processes_unread"):
-        unseen = trend.unseen(advice.advise(record).kept_bytes, record["duration_s"] or 0.0)
+        unseen = trend.unseen(memory_request.request_of(record).kept_bytes, record["duration_s"] or 0.0)
         reasons.append(f"No growth to explain at the end ({unseen}), and no reading points to a cause.")
     elif not reasons:
         reasons.append("Too few readings of all memory to say how it changed, and none points to a cause.")
@@ -144,14 +144,14 @@ def _why(record: RunRecord) -> Iterator[str]:
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
 
 
-def _marks(record: RunRecord, asked: advice.Advice | None) -> Iterator[Mark]:
+def _marks(record: RunRecord, request: memory_request.MemoryRequest | None) -> Iterator[Mark]:
     around = record["peak"].get("around") or {}
     if limit := record.get("memory_limit_bytes"):
         yield Mark("limit", limit, "limit")
     elif limit := around.get("limit_bytes"):
         yield Mark("limit of the group around", limit, "limit")
-    if asked:
-        yield Mark(f"ask {asked.bound}".strip(), asked.ask_bytes, "ask")
+    if request:
+        yield Mark(f"ask {request.bound}".strip(), request.request_bytes, "ask")
 
 
 def _processes(run: RunFolder) -> Iterator[str]:

@@ -39,7 +39,7 @@ def _rows(runs: list[RunFolder]) -> Iterator[tuple[str, str, list[float | None]]
         return of(lambda run: run.record["peak"].get(name))
 
     yield "kept, peak", "MB", of(lambda run: run.request and run.request.kept_bytes)
-    yield _REQUEST, "MB", of(lambda run: run.request and run.request.ask_bytes)
+    yield _REQUEST, "MB", of(lambda run: run.request and run.request.request_bytes)
     yield "growth at the end", "MB/s", of(_growth)
     yield "anonymous, peak", "MB", peak("anon_bytes")
     yield "shared, peak", "MB", peak("shmem_bytes")

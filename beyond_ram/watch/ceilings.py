@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import advice
+from .. import memory_request
 from ..records.run_json import CeilingEntry, PeakEntry, RunRecord
 from .missing import PROCESSES
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
 STATUS = 3
 # After these notes of the watcher, the true peak may exceed all readings.
-_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json", PROCESSES, advice.UNSEEN})
+_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json", PROCESSES, memory_request.UNSEEN})
 # Processes with a smaller share of the peak are not named.
 _HOLDER_SHARE = 0.05
 _NAMES = {"anon": "anonymous memory", "rss": "RSS"}
@@ -114,10 +114,10 @@ def _condition(peak: PeakEntry, entry: Mapping[str, Any]) -> str:
     above = entry["peak_bytes"] is not None and most is not None and most > entry["max_bytes"]
     spikes = f"; spikes up to {_amount(most, entry['max_bytes'])}" if above else None
     basis = kept.get("basis") if entry["kind"] == "anon" and kept.get("whole", True) else None
-    if basis not in (advice.GROUP, advice.AROUND):
+    if basis not in (memory_request.GROUP, memory_request.AROUND):
         return f", of its processes{', as sampled' if spikes is None else spikes}"
     # Memory of other kinds may have left before a spike that the group's peak does not show.
-    if spikes or basis == advice.AROUND or kept["kept_bytes"] > entry["max_bytes"]:
+    if spikes or basis == memory_request.AROUND or kept["kept_bytes"] > entry["max_bytes"]:
         return spikes or ", without spikes between samples"
     # So may page cache, but then a mark has the spike.
     return ", by the marks of its processes" if (peak.get("cgroup_bytes") or 0) > entry["max_bytes"] else ""
@@ -155,7 +155,7 @@ def _of_group(peak: PeakEntry, *without: str) -> int | None:
     On v1 kernel memory is computed: the usage less all other kinds. It is too large while a process frees its memory.
     """
     kept = peak.get("kept") or {}
-    if kept.get("basis") != advice.GROUP or not kept.get("whole", True):
+    if kept.get("basis") != memory_request.GROUP or not kept.get("whole", True):
         return None
     return int(kept["kept_bytes"] - sum(kept["at_kept"].get(name, 0) for name in without))
 
@@ -165,9 +165,9 @@ def _possible(peak: PeakEntry, read_bytes: int) -> int:
     with one, all that it held, if marks are gone."""
     kept = peak.get("kept") or {}
     others = sum(kept["at_kept"].get(f"{kind}_bytes", 0) for kind in ("shmem", "kernel", "locked_file")) if kept else 0
-    counted = kept["kept_bytes"] - others if kept.get("basis") == advice.TREE else 0
-    held = (peak.get("cgroup_bytes") or 0) if advice.marks_are_gone(peak) else 0
-    return int(max(max(read_bytes, counted) + advice.between_bytes(peak), held))
+    counted = kept["kept_bytes"] - others if kept.get("basis") == memory_request.TREE else 0
+    held = (peak.get("cgroup_bytes") or 0) if memory_request.marks_are_gone(peak) else 0
+    return int(max(max(read_bytes, counted) + memory_request.between_bytes(peak), held))
 
 
 def _line(entry: Mapping[str, Any], condition: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import advice
+from .. import memory_request
 from ..records.run_json import ProcessEntry, RunRecord
 from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
@@ -266,12 +266,14 @@ def _kept(sampler: Sampler | None, counting: Counting, outcome: Outcome) -> dict
     """Unreclaimable memory with its source, and the group around ours."""
     kept: dict[str, Any] | None = None
     if sampler and sampler.sharing and sampler.recorder.samples:
-        kept = {"basis": advice.TREE, **sampler.sharing.record(int(outcome.used.get("minor_faults", 0)))}
+        kept = {"basis": memory_request.TREE, **sampler.sharing.record(int(outcome.used.get("minor_faults", 0)))}
         if sampler.meter:  # until processes left its group
             kept["kept_bytes"] = max(kept["kept_bytes"], sampler.meter.kept_bytes)
         kept["whole"] = not (sampler.tree.unreadable or sampler.tree.unlisted)
     elif sampler and sampler.meter:
-        basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
+        basis = (
+            memory_request.GROUP if counting.group and sampler.meter is counting.group.meter else memory_request.AROUND
+        )
         kept = {"basis": basis, **sampler.meter.record(), "whole": sampler.group_is_whole}
         kept["locked_file_bytes"] = sampler.locked_file_bytes
     around = counting.around.record() if counting.around else None
@@ -293,7 +295,9 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing, *, has
         missing.note(PROCESSES, f"what {_names(others)} started could not be listed, and is not counted")
     if tree.escaped and not (sampler.meter and in_group):
         names = _names(dict.fromkeys(tree.escaped, ""))
-        missing.note(advice.UNSEEN, f"{names} belonged to a PID namespace of others, below which nothing was followed")
+        missing.note(
+            memory_request.UNSEEN, f"{names} belonged to a PID namespace of others, below which nothing was followed"
+        )
     if MARK in sampler.written:
         missing.note("marks", MARK)
     if sampler.exits and sampler.exits.lost:
@@ -302,14 +306,16 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing, *, has
         missing.note("memory limit", LIMIT)
     for did in sampler.written - {MARK, LIMIT}:
         if not sampler.elsewhere or did == PEAK:  # then memory was counted from the processes
-            missing.note(advice.UNSEEN, did)
+            missing.note(memory_request.UNSEEN, did)
     for point in tree.mounts.over if tree.mounts else ():
-        missing.note(advice.UNSEEN, f"something was mounted on {point}, so that others may have been read there")
+        missing.note(
+            memory_request.UNSEEN, f"something was mounted on {point}, so that others may have been read there"
+        )
     if sampler.elsewhere:
         group = next(iter(sampler.elsewhere.values()))
         limit = ", where the limit did not hold it" if has_limit else ""
         names = _names({pid: peaks.name_of(pid) for pid in sampler.elsewhere})
-        missing.note(advice.UNSEEN, f"the memory of {names} was charged to another group, {group}{limit}")
+        missing.note(memory_request.UNSEEN, f"the memory of {names} was charged to another group, {group}{limit}")
     if peaks.phases_left_out:
         missing.note("phases", f"the last {peaks.phases_left_out:,} are not in run.json")
 

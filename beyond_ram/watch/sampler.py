@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import advice
+from .. import memory_request
 from ..records.run_files import COLUMNS
 from ..records.run_json import ProcessEntry
 from . import pressure, procfs
@@ -182,7 +182,7 @@ class Sampler:
         now = time.monotonic()
         if (late_s := now - self._due_s - (time.process_time() - self._began_cpu_s)) > _LATE_S:
             why = "this process was stopped or had no processor"
-            self._missing.note(advice.UNSEEN, f"nothing was read for {late_s:,.1f} s: {why}")
+            self._missing.note(memory_request.UNSEEN, f"nothing was read for {late_s:,.1f} s: {why}")
         with self._missing.step("writes to files of the kernel"):
             self._writers += self._writes.new() if self._writes else []
         self._began_s, self._began_cpu_s = now, time.process_time()
@@ -323,7 +323,7 @@ class Sampler:
     def _note_unread(self, step: NotedStep) -> None:
         """Note that kept memory was not read at a time, if a step that reads it has failed."""
         if step.failed:
-            self._missing.note(advice.UNSEEN, "kept memory could not be read at times")
+            self._missing.note(memory_request.UNSEEN, "kept memory could not be read at times")
 
     def _put_kept(self, row: dict[str, Any]) -> None:
         """Set kept memory, and the group's usage with page cache, if something counts them."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from .. import advice
+from .. import memory_request
 from ..records.run_json import AttachedEntry, MarksEntry, PeakEntry, ProcessEntry, RunRecord
 from . import ceilings, pressure, trend, why
 from .missing import printable
@@ -30,12 +30,12 @@ def lines(record: RunRecord) -> Iterable[str]:
 def _lines(record: RunRecord) -> Iterable[str]:
     peak, sampler = record["peak"], record["sampler"]
     yield f"outcome     {_outcome(record)}"
-    if not advice.has_readings(peak):
+    if not memory_request.has_readings(peak):
         yield "memory      not read"
         yield from lacking(record)
         yield from ceilings.lines(record)
         return
-    marks, advised = peak["hwm_bytes"], advice.advise(record)
+    marks, request = peak["hwm_bytes"], memory_request.request_of(record)
     if "attached" in record:
         yield from _attached(record["attached"])
     least = "at least " if peak.get("processes_unread") and peak["rss_bytes"] is not None else ""
@@ -52,26 +52,26 @@ def _lines(record: RunRecord) -> Iterable[str]:
         yield f"  {word} unknown here" if size is None else f"  {word} {megabytes(size)} {means}"
     if peak["pss_bytes"] is None:
         yield from ["PSS         not sampled"] if sampled else []
-    elif advice.FAR * peak["pss_bytes"] >= advised.kept_bytes:  # otherwise it was read before the peak
+    elif memory_request.FAR * peak["pss_bytes"] >= request.kept_bytes:  # otherwise it was read before the peak
         pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
         yield f"PSS         {pss}, each shared page counted once; USS {uss}; largest of a few readings, not a peak"
     yield f"high water  {_marked(marks)}"
     if peak["cgroup_bytes"] is not None:
-        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - advised.kept_bytes))
+        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - request.kept_bytes))
         yield f"cgroup      {megabytes(peak['cgroup_bytes'])} with page cache; about {reclaimable} of it reclaimable"
     else:
         reclaimable = "" if peak["file_bytes"] is None else f"; {megabytes(peak['file_bytes'])} of the peak reclaimable"
         yield f"cgroup      none ({peak['cgroup']['reason']}){reclaimable}"
     if "container" in record.get("attached", {}).get("to", {}):
-        yield from _of_container(record, advised)
+        yield from _of_container(record, request)
     yield from _waited(record)
-    yield from _request(advised, peak)
-    yield from _for_speed(advised)
+    yield from _request(request, peak)
+    yield from _for_speed(request)
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
     yield from _details(record)
-    yield from _enforced(record, advised)
+    yield from _enforced(record, request)
     for sentence in peak["disagreements"]:
         yield f"note        {sentence}"
     if record["left_running"]:
@@ -83,7 +83,7 @@ def _lines(record: RunRecord) -> Iterable[str]:
     yield from ceilings.lines(record)
 
 
-def _of_container(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
+def _of_container(record: RunRecord, request: memory_request.MemoryRequest) -> Iterable[str]:
     """Working set (by which a kubelet evicts), usage (by which the kernel kills), and kept memory, one per line."""
     peak, around = record["peak"], record["peak"].get("around") or {}
     limit, kills = around.get("limit_bytes"), around.get("kills")
@@ -92,7 +92,7 @@ def _of_container(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
     yield f"evicted by  {megabytes(working_set)} of working set: usage less inactive file, as the kubelet counts it"
     killed = "kills are not counted" if kills is None else f"{kills} killed"
     yield f"killed by   {megabytes(peak['cgroup_bytes'])} of usage {at}, page cache goes first; {killed}"
-    yield f"kept        {megabytes(advised.kept_bytes)}, which the kernel cannot take back"
+    yield f"kept        {megabytes(request.kept_bytes)}, which the kernel cannot take back"
 
 
 _WAITED_BY = {
@@ -170,99 +170,100 @@ def _attached(attached: AttachedEntry) -> Iterable[str]:
 
 
 _COUNTED_BY = {
-    advice.GROUP: "by its group, without page cache",
-    advice.AROUND: "as sampled, of its job's group",
-    advice.TREE: "as sampled, of its processes",
-    advice.MARKS: "from the high-water marks of its processes, without kernel memory",
-    advice.RSS: "all of RSS, because its kinds are unknown",
+    memory_request.GROUP: "by its group, without page cache",
+    memory_request.AROUND: "as sampled, of its job's group",
+    memory_request.TREE: "as sampled, of its processes",
+    memory_request.MARKS: "from the high-water marks of its processes, without kernel memory",
+    memory_request.RSS: "all of RSS, because its kinds are unknown",
 }
 
 
-def _request(advised: advice.Advice, peak: PeakEntry) -> Iterable[str]:
+def _request(request: memory_request.MemoryRequest, peak: PeakEntry) -> Iterable[str]:
     """The request to paste, the check if it depends on the cluster, and the request if another run needs more."""
-    ask = f"{advised.bound}--mem={advice.mem(advised.ask_bytes)} (M is MiB)"
-    if advised.killed:
-        limit = advised.killed_at_bytes
+    ask = f"{request.bound}--mem={memory_request.mem(request.request_bytes)} (M is MiB)"
+    if request.killed:
+        limit = request.killed_at_bytes
         at = f" at the limit of {megabytes(limit)}" if limit else " for want of memory"
         yield f"ask for     {ask}: killed{at}; how much more it needs is unknown"
         return
-    if advice.depends(advised):
+    if memory_request.depends(request):
         check = "check: scontrol show config | grep TaskPlugin"
-        polled = f"{advised.polled_bound}--mem={advice.mem(max(advised.polled_bytes, advised.ask_bytes))}"
+        polled = f"{request.polled_bound}--mem={memory_request.mem(max(request.polled_bytes, request.request_bytes))}"
         yield f"ask for     {ask} if your Slurm uses task/cgroup ({check}), else {polled}"
-        yield f"  made of   {made_of(advised)}"
+        yield f"  made of   {made_of(request)}"
     else:
-        yield f"ask for     {ask}: {made_of(advised)}"
-    if lacks := without(advised, peak):
+        yield f"ask for     {ask}: {made_of(request)}"
+    if lacks := without(request, peak):
         yield f"  without   {lacks}"
-    if advised.at_least:
-        yield f"  because   {'; '.join(advised.lower_bound)}"
-    elif advised.high_bytes > advice.FAR_REPEATS * advised.ask_bytes:
-        yield f"  perhaps   {in_another_run(advised)}"
+    if request.at_least:
+        yield f"  because   {'; '.join(request.lower_bound)}"
+    elif request.high_bytes > memory_request.FAR_REPEATS * request.request_bytes:
+        yield f"  perhaps   {in_another_run(request)}"
 
 
-def in_another_run(advised: advice.Advice) -> str:
+def in_another_run(request: memory_request.MemoryRequest) -> str:
     """The request that another run may need, and why. More processes may overlap in it than in this one."""
-    does = "copy shared memory" if advised.high_bytes == advised.polled_bytes else "peak"
-    return f"--mem={advice.mem(advised.high_bytes)} or more: in another run its processes may {does} at the same time"
+    does = "copy shared memory" if request.high_bytes == request.polled_bytes else "peak"
+    mem = memory_request.mem(request.high_bytes)
+    return f"--mem={mem} or more: in another run its processes may {does} at the same time"
 
 
-def without(advised: advice.Advice, peak: PeakEntry) -> str:
+def without(request: memory_request.MemoryRequest, peak: PeakEntry) -> str:
     """What a request does not include; empty if that is less than its reserve."""
-    if advised.killed or advised.refused_bytes:
+    if request.killed or request.refused_bytes:
         return ""
-    if advised.basis in (advice.TREE, advice.MARKS, advice.RSS):
-        tmpfs = "freed or swapped" if advised.basis == advice.TREE else "unmapped"
+    if request.basis in (memory_request.TREE, memory_request.MARKS, memory_request.RSS):
+        tmpfs = "freed or swapped" if request.basis == memory_request.TREE else "unmapped"
         return f"shorter spikes, memory of no process (kernel, ramfs, pipes, secret), large folios, {tmpfs} tmpfs"
-    parts, cached = [], (peak["cgroup_bytes"] or 0) - advised.kept_bytes
-    if cached > advice.ROOM_BYTES:
+    parts, cached = [], (peak["cgroup_bytes"] or 0) - request.kept_bytes
+    if cached > memory_request.ROOM_BYTES:
         parts.append(
             f"up to {megabytes(cached)} of page cache, which memfds, pipes, sockets, AIO or locked pages may hold"
         )
-    before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
-    if before > advice.ROOM_BYTES:
+    before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if request.basis == memory_request.AROUND else 0
+    if before > memory_request.ROOM_BYTES:
         parts.append(f"what took the place of {megabytes(before)} that its group held before")
-    if uncharged := advice.uncharged_bytes(peak, advised.kept_bytes):
+    if uncharged := memory_request.uncharged_bytes(peak, request.kept_bytes):
         parts.append(
             f"up to {megabytes(uncharged)} that the kernel took for no group (sockets, drivers, or other programs)"
         )
-    elif advised.basis in (advice.GROUP, advice.AROUND) and peak.get("uncharged_bytes", 0) is None:
+    elif request.basis in (memory_request.GROUP, memory_request.AROUND) and peak.get("uncharged_bytes", 0) is None:
         parts.append("what the kernel took for no group, which cannot be read here")
     return "; ".join(parts)
 
 
-def made_of(advised: advice.Advice) -> str:
+def made_of(request: memory_request.MemoryRequest) -> str:
     """The terms of the request."""
-    if advised.killed:
+    if request.killed:
         return "it was killed; how much more it needs is unknown"
-    if advised.refused_bytes:
-        refused, kept = megabytes(advised.refused_bytes), megabytes(advised.kept_bytes)
+    if request.refused_bytes:
+        refused, kept = megabytes(request.refused_bytes), megabytes(request.kept_bytes)
         return f"an allocation of {refused} was refused; it kept {kept}"
-    if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
+    if request.enforced_by == memory_request.POLLING and request.request_bytes == request.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
-    reserve = f"{megabytes(advised.mapped_bytes)} mapped + {megabytes(advice.ROOM_BYTES)} reserve"
-    counted = _COUNTED_BY.get(advised.basis, "counted in a way that this version does not know")
-    if advised.as_sampled and advised.basis == advice.GROUP:
+    reserve = f"{megabytes(request.mapped_bytes)} mapped + {megabytes(memory_request.ROOM_BYTES)} reserve"
+    counted = _COUNTED_BY.get(request.basis, "counted in a way that this version does not know")
+    if request.as_sampled and request.basis == memory_request.GROUP:
         counted = "by its group, no shorter spikes"
-    kept = f"{megabytes(advised.kept_bytes)} kept ({counted})"
-    return f"{kept} + {advice.ROOM_SHARE:.0%} + {reserve}"
+    kept = f"{megabytes(request.kept_bytes)} kept ({counted})"
+    return f"{kept} + {memory_request.ROOM_SHARE:.0%} + {reserve}"
 
 
-def _for_speed(advised: advice.Advice) -> Iterable[str]:
+def _for_speed(request: memory_request.MemoryRequest) -> Iterable[str]:
     """The request that keeps the speed, if it is larger."""
-    if not advised.at_least and advised.speed_bytes is not None and advised.speed_bytes > advised.ask_bytes:
-        most = "" if advised.speed_is_measured else "at most "
-        speed = f"{most}--mem={advice.mem(advised.speed_bytes)}"
+    if not request.at_least and request.speed_bytes is not None and request.speed_bytes > request.request_bytes:
+        most = "" if request.speed_is_measured else "at most "
+        speed = f"{most}--mem={memory_request.mem(request.speed_bytes)}"
         yield f"  at speed  {speed}: with less it may wait for its files"
 
 
-def _enforced(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
+def _enforced(record: RunRecord, request: memory_request.MemoryRequest) -> Iterable[str]:
     """The kinds of kept memory, and the limit around the command."""
-    terms = {name: advised.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
-    if advised.basis != advice.TREE:  # there it is what the kernel lists nowhere else
+    terms = {name: request.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
+    if request.basis != memory_request.TREE:  # there it is what the kernel lists nowhere else
         terms["unlisted"] = terms.pop("kernel")
     terms["swap"] = max(
-        terms["swap"], advised.terms.get("swapcached_bytes", 0)
+        terms["swap"], request.terms.get("swapcached_bytes", 0)
     )  # v1 counts swapped-out memory only there
     beside = [
         f"{megabytes(size)} {_TERMS[name]}" for name, size in terms.items() if name != "anon" and size >= _WORTH_BYTES

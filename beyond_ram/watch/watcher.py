@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import advice, mask_secrets
+from .. import mask_secrets, memory_request
 from ..records.run_files import RUN_FILES
 from ..records.run_json import ProcessEntry, RunRecord
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
@@ -160,7 +160,7 @@ class _Run:
         with self.missing.step("signals"):
             ours = threading.current_thread() is threading.main_thread()
             if ours and signal.getsignal(signal.SIGCONT) == signal.SIG_DFL:
-                signal.signal(signal.SIGCONT, lambda *_: self.missing.note(advice.UNSEEN, why))
+                signal.signal(signal.SIGCONT, lambda *_: self.missing.note(memory_request.UNSEEN, why))
                 self.stack.callback(self.quietly, signal.signal, signal.SIGCONT, signal.SIG_DFL)
 
     def look_at_inputs(self) -> None:
@@ -306,7 +306,7 @@ class _Run:
             names = ", ".join(filter(None, map(sampler.peaks.name_of, sampler.peaks.killed))) or "some"
             limit = ", or for the memory limit" if self.options.memory_limit_bytes else ""
             why = f"when the kernel killed for lack of memory in a group of theirs or of others{limit}"
-            self.missing.note(advice.UNSEEN, f"SIGKILL ended processes of it ({names}) {why}")
+            self.missing.note(memory_request.UNSEEN, f"SIGKILL ended processes of it ({names}) {why}")
 
     def _follow(self, running: Command, measuring: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends: read events, pass signals on, enforce the limits."""

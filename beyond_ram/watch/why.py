@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .. import advice
+from .. import memory_request
 from ..records.run_json import RunRecord
 from . import trend
 from .timeline import COPYING, PARTS
@@ -66,7 +66,7 @@ def has_course(record: RunRecord) -> bool:
     enough = record["sampler"]["samples"] >= _SAMPLES and (record["duration_s"] or 0.0) >= _LONG_S
     kept = (record["peak"].get("kept") or {}).get("kept_bytes", 0)
     course = _counted_once(record["peak"])[1]
-    return enough and not advice.uncharged_bytes(record["peak"], kept) and len(course) >= PARTS
+    return enough and not memory_request.uncharged_bytes(record["peak"], kept) and len(course) >= PARTS
 
 
 def _course(record: RunRecord) -> Iterable[str]:
@@ -74,7 +74,7 @@ def _course(record: RunRecord) -> Iterable[str]:
     if not has_course(record) or max(sizes) < _WORTH_BYTES:
         return
     most, basis = max(sizes), (record["peak"].get("kept") or {}).get("basis")
-    of, it = (" of its processes", "they") if basis == advice.TREE else ("", "it")
+    of, it = (" of its processes", "they") if basis == memory_request.TREE else ("", "it")
     if grown := _grown(sizes, _perhaps_given_back(record["peak"])):
         yield f"{what}{of} rose throughout, by {_mb(grown)} after its first tenth: longer runs may need more"
     usual, third = sorted(sizes)[len(sizes) // 2], sorted(sizes)[-_SHORT_TENTHS - 1]

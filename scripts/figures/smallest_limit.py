@@ -14,7 +14,7 @@ def plot(limits):
     if limits.empty:
         return "no experiment of this config searches a limit"
     not_run = limits["not_run"].iloc[0]
-    limits = limits.dropna(subset=["completed_at_bytes", "ended_at_bytes", "ask_bytes"])
+    limits = limits.dropna(subset=["completed_at_bytes", "ended_at_bytes", "request_bytes"])
     if limits.empty:
         return not_run
     limits = limits.assign(cell=names_of(limits)).sort_values("completed_at_bytes")
@@ -56,7 +56,7 @@ def draw_cell(axes, place, lines, colours):
 def label(lines):
     """Name a cell with its limit and its request."""
     low, high = lines["ended_at_bytes"].min() / figures.MB, lines["completed_at_bytes"].max() / figures.MB
-    numbers = f"limit {low:,.0f} to {high:,.0f} MB, request {lines['ask_bytes'].max() / figures.MB:,.0f} MB"
+    numbers = f"limit {low:,.0f} to {high:,.0f} MB, request {lines['request_bytes'].max() / figures.MB:,.0f} MB"
     return f"{figures.fill(subject(lines.iloc[0]), 4)}\n{numbers} (n = {len(lines)})"
 
 

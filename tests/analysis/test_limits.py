@@ -35,7 +35,7 @@ def test_errors_of_readings_are_shares_of_the_smallest_limit():
     assert line["error_anon_upper_bound"] == pytest.approx(-0.05)
     assert pd.isna(line["error_cgroup"])
     assert not [name for name in line.index if "pss" in name], "PSS is read too rarely to predict a peak"
-    assert line["ask_bytes"] == 214 * MIB, "190 and a tenth, 4 MiB of room, whole steps of 2 MiB"
+    assert line["request_bytes"] == 214 * MIB, "190 and a tenth, 4 MiB of room, whole steps of 2 MiB"
     assert line["error_ask"] == pytest.approx(0.07)
     assert line["time_ratio"] == 1.5
 

@@ -54,7 +54,7 @@ def test_confirm_runs_the_choice_under_its_limit(leak):
     status, result = fit(leak[0], "leak", "--memory", "300M", *LEAK, "--confirm")
     assert status == 0
     assert result["confirmed"]["outcome"] == "completed"
-    assert result["confirmed"]["limit_bytes"] == result["best"]["ask_bytes"]
+    assert result["confirmed"]["limit_bytes"] == result["best"]["request_bytes"]
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def limited(folder, monkeypatch):
     probe = {"limit_bytes": 104 * MB, "duration_s": 1.5, "from_cache_bytes": 0, "read_bytes": 24 * MB}
     whole = {
         "completed_at_bytes": 104 * MB, "killed_at_bytes": 101 * MB, "timed_out_at_bytes": None, "completed_runs": 3,
-        "ask_bytes": 90 * MB, "probes": [probe] * 3, "speed_share": 0.9, "speed_kept_at_bytes": 120 * MB,
+        "request_bytes": 90 * MB, "probes": [probe] * 3, "speed_share": 0.9, "speed_kept_at_bytes": 120 * MB,
         "speed_probes": [1, 2],
     }  # fmt: skip
     free = {"duration_s": 1.25, "completed_work": True}

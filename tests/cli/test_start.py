@@ -14,7 +14,7 @@ from beyond_ram.cli import show
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 # Modules outside of the standard library that watching needs.
 MAY_IMPORT = {
-    "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.options", "beyond_ram.cli.programs",
+    "beyond_ram", "beyond_ram.memory_request", "beyond_ram.cli", "beyond_ram.cli.options", "beyond_ram.cli.programs",
     "beyond_ram.cli.watch", "beyond_ram.files", "beyond_ram.folders", "beyond_ram.mask_secrets", "beyond_ram.records",
     "beyond_ram.records.run_files", "beyond_ram.records.run_json", "beyond_ram.shipped", "beyond_ram.units",
 }  # fmt: skip

@@ -88,7 +88,7 @@ STARTS = {
     "killed once": started(KILLED, DONE, cached=3), "without a cache": started(KILLED, DONE),
     "never completed": started(KILLED, KILLED, cached=1),
 }  # fmt: skip
-SMALLEST = {"cell": "map", "ask_bytes": 100 * MB, "ended_at_bytes": 70 * MB, "ended": "killed", "completed_runs": 3}
+SMALLEST = {"cell": "map", "request_bytes": 100 * MB, "ended_at_bytes": 70 * MB, "ended": "killed", "completed_runs": 3}
 SMALLEST |= {"ended_runs": 1, "ended_of_runs": 2}
 STEP = {"stack": "s", "metric": "grown_anon_bytes", "factor": "tokenizers", "from_value": 69 * MB, "n": 2}
 STEP |= {"to_value": 3 * MB, "from_version": "0.20.3", "to_version": "0.21.0"}

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from beyond_ram.advice import MIB
 from beyond_ram.fit import answer, small_runs
 from beyond_ram.fit.answer import _lines
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
@@ -14,6 +13,7 @@ from beyond_ram.fit.model import Prediction
 from beyond_ram.fit.runs import FitRun, FitRuns, RunError, name_of
 from beyond_ram.fit.small_runs import DesignPoint
 from beyond_ram.measure.plan import Run
+from beyond_ram.memory_request import MIB
 
 
 def line(budget_mib, mapped_mib):
@@ -27,13 +27,13 @@ def line(budget_mib, mapped_mib):
 
 
 def test_request_adds_mapped_files_to_the_upper_bound():
-    without = line(1000, 0).ask_bytes
+    without = line(1000, 0).request_bytes
     assert without is not None and without >= 110 * MIB
-    assert line(1000, 40).ask_bytes == without + 40 * MIB
+    assert line(1000, 40).request_bytes == without + 40 * MIB
 
 
 def test_fits_compares_request_and_lower_bound_with_the_budget():
-    request = (line(1000, 40).ask_bytes or 0) // MIB
+    request = (line(1000, 40).request_bytes or 0) // MIB
     assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == [True, None, None, False]
 
 
@@ -172,7 +172,7 @@ def test_run_far_from_its_repeats_strays(far_mib):
 def test_failed_largest_run_ends_the_numbers(monkeypatch):
     result = fit(lambda rows, *more: linear(rows, *more) if rows < 800 else 0, monkeypatch)
     assert result.status == 2
-    assert not any(line.memory or line.ask_bytes for line in result.lines)
+    assert not any(line.memory or line.request_bytes for line in result.lines)
     assert "rows=800: the program ended with exit status 1" in (result.unsure_because or "")
 
 

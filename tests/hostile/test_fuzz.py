@@ -88,7 +88,11 @@ WORK = {
     "bytes_received": 9, "in_flight_max": 1, "rows_per_worker": {"0": 9},
     "endpoint": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1},
 }  # fmt: skip
-LIMIT = {"ask_bytes": 9, "completed_at_bytes": 9, "probes": [{"limit_bytes": 9, "outcome": "completed", "cpu_s": 0.1}]}
+LIMIT = {
+    "request_bytes": 9,
+    "completed_at_bytes": 9,
+    "probes": [{"limit_bytes": 9, "outcome": "completed", "cpu_s": 0.1}],
+}
 # Events of a run, to whose clock the requests are tied.
 TIED = [{"event": "provenance", "t_s": 0.0, "clock_s": 100.0}, {"event": "first_batch", "t_s": 1.0, "duration_s": 0.5}]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.advice import advise
 from beyond_ram.experiment import Cell
 from beyond_ram.files import DamagedError
 from beyond_ram.measure import cells
+from beyond_ram.memory_request import request_of
 from beyond_ram.records import cell_runs, tables
 from beyond_ram.records.collected import Runs, collect
 from beyond_ram.watch import watch, write_record
@@ -124,7 +124,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder, damage
 @pytest.mark.parametrize("content", ["", "[]", '{"peak": []}', "{"])
 def test_damaged_record_gives_no_memory_request(folder, content):
     runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
-    advised_mb = advise(cell_runs.record(folder)).ask_bytes / 1e6
+    advised_mb = request_of(cell_runs.record(folder)).request_bytes / 1e6
     assert job_memory.request_mb(runs, cell, 4000) == int(advised_mb + job_memory.DRIVER_MB)
     failed = json.loads((folder / "run.json").read_text()) | {"outcome": "failed", "exit_status": 1}
     (folder / "run.json").write_text(json.dumps(failed))

@@ -73,7 +73,7 @@ def page_file(tmp_path_factory, report):
     holders = pd.DataFrame([holder, holder | {"stack": "current", "cause": "undecided", "owner": ""}])
     limit = {"experiment": "growth", "stack": "june-2023", "ended": PLANTED}
     limit |= {"time_ratio": 1.0}
-    limit |= {"completed_at_bytes": 5e8, "ended_at_bytes": 4e8, "ask_bytes": 6e8, "peak_rss_bytes": 9e8}
+    limit |= {"completed_at_bytes": 5e8, "ended_at_bytes": 4e8, "request_bytes": 6e8, "peak_rss_bytes": 9e8}
     limits = pd.DataFrame([limit | {"rep": rep} for rep in (1, 2)])
     extra = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "holders": holders}
     grown = {"experiment": "growth", "stack": "june-2023", "regrowth": "grows", "epochs_read": 9, "n": 3}

@@ -52,8 +52,8 @@ def test_request_of_a_cell_is_the_largest_of_its_repeats_and_stands_in_table_run
     read = [run(anon_upper_bound_bytes=size * MB, file_bytes=0) for size in (100, 200)]
     cell = {"experiment": "e", "stack": "s"}
     line = Cells._line(SimpleNamespace(words=lambda cell: ""), "e/s", cell, read, 0)
-    requests = runs([(one.record, []) for one in read])["ask_bytes"].tolist()
+    requests = runs([(one.record, []) for one in read])["request_bytes"].tolist()
     assert 1.1 * 100 * MB < requests[0] < 1.2 * 100 * MB
     assert line["ask"] * (1 << 20) == requests[1] > 1.9 * requests[0]
     killed = record(peak=read[0].record["peak"], outcome="killed_at_limit", completed_work=False)
-    assert runs([(killed, [])])["ask_bytes"].isna().all(), "only a lower bound"
+    assert runs([(killed, [])])["request_bytes"].isna().all(), "only a lower bound"

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from beyond_ram import advice, cli
+from beyond_ram import cli, memory_request
 from beyond_ram.chart import extremes
 from beyond_ram.files import DamagedError
 from beyond_ram.run_page import RunFolder, page, side_by_side
@@ -60,7 +60,7 @@ def test_limit_and_memory_request_are_lines(run):
     assert request
     assert shown.count('class="mark limit"') == shown.count('class="mark ask"') == 2  # for wide and for narrow windows
     assert "limit: 129 MB" in shown
-    assert f"#SBATCH --mem={advice.mem(request.ask_bytes)}" in shown
+    assert f"#SBATCH --mem={memory_request.mem(request.request_bytes)}" in shown
 
 
 def test_limit_far_above_is_text_and_not_a_line(run):

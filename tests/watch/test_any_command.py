@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.advice import advise
+from beyond_ram.memory_request import request_of
 from beyond_ram.watch import GuardError, WatchOptions, command, procfs, watch
 from beyond_ram.watch.watcher import ends_by
 
@@ -214,7 +214,7 @@ def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_
     record = record_in(tmp_path)
     assert (record["outcome"], record["signals"]) == ("detached", [number.name])
     assert [entry["pid"] for entry in record["left_running"]] == [followed]
-    assert advise(record).at_least
+    assert request_of(record).at_least
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_a_signal_that_the_command_handles_makes_the_request_a_lower_bound(tmp_p
         assert watcher.wait(20) == 0
     record = record_in(tmp_path)
     assert (record["outcome"], record["signals"]) == ("completed", ["SIGUSR1"])
-    assert advise(record).at_least
+    assert request_of(record).at_least
 
 
 def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(monkeypatch, watched):

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from beyond_ram.advice import UNSEEN, advise
+from beyond_ram.memory_request import UNSEEN, request_of
 from beyond_ram.watch import ceilings, machine, watcher
 from beyond_ram.watch.exits import Exits
 from beyond_ram.watch.hidden import _TOO_OFTEN, PEAK, Writes
@@ -40,7 +40,7 @@ COLLAPSES = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").exists()
 def weak(record):
     """Whether the request is at least, and the result of a ceiling between what was read and the truth."""
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 60 * MB, "60MB")])
-    return advise(record).at_least, judged["result"]
+    return request_of(record).at_least, judged["result"]
 
 
 def named(record):
@@ -72,7 +72,7 @@ time.sleep(0.3)
 """
     record = watched(program, interval_ms=250)
     at_least, result = weak(record)
-    assert (at_least or advise(record).ask_bytes > 100 * MB) and result != "within"
+    assert (at_least or request_of(record).request_bytes > 100 * MB) and result != "within"
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
     seen = any(note["what"] == "the memory group" for note in record["missing"])  # a sample was in time
     assert seen or ("set back" if way == "peak" else "another group") in named(record)
     at_least, result = weak(record)
-    assert (at_least or advise(record).ask_bytes > 100 * MB) and result != "within"
+    assert (at_least or request_of(record).request_bytes > 100 * MB) and result != "within"
 
 
 # Takes and gives back 100 MB, sets its mark back, and fills its group with as much page cache, beside other processes.
@@ -210,15 +210,15 @@ def test_shared_pages_that_become_huge_for_a_moment_are_counted(watched):
         FORKS.partition("(replaced, tell)")[0]
         + """
 if os.fork() == 0:
-    time.sleep(0.5); advise(base, size, 25); advise(base, size, 4); time.sleep(0.5); os._exit(0)
+    time.sleep(0.5); request_of(base, size, 25); request_of(base, size, 4); time.sleep(0.5); os._exit(0)
 raise SystemExit(os.wait()[1])
 """
     )
     record = watched(program.replace("40 << 20", "160 << 20"), interval_ms=400)
     if record["exit_status"]:
         pytest.skip("the kernel has no MADV_COLLAPSE")
-    advised = advise(record)
-    assert advised.at_least or advised.ask_bytes > 2 * (160 << 20)
+    request = request_of(record)
+    assert request.at_least or request.request_bytes > 2 * (160 << 20)
 
 
 @pytest.mark.slow
@@ -270,7 +270,7 @@ held = mmap.mmap(-1, size + (2 << 20), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMO
 base = ctypes.addressof(ctypes.c_char.from_buffer(held))
 base += -base % (2 << 20)
 ctypes.memset(base, 1, size); time.sleep(0.3)
-def advise(at, size, how): assert not libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), how)
+def request_of(at, size, how): assert not libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), how)
 def userfaultfd():
     number = {'x86_64': 323, 'aarch64': 282}[os.uname().machine]
     file, source = libc.syscall(number, 1), ctypes.create_string_buffer(1 << 20)
@@ -278,12 +278,12 @@ def userfaultfd():
     fcntl.ioctl(file, 0xC020AA00, struct.pack('QQQQ', base, size, 1, 0))
     for at in range(base, base + size, 1 << 20):
         page = ctypes.addressof(source) & -4096
-        advise(at, 1 << 20, 4)
+        request_of(at, 1 << 20, 4)
         for to in range(at, at + (1 << 20), 4096):
             fcntl.ioctl(file, 0xC028AA03, struct.pack('QQQQq', to, page, 4096, 0, 0))
 def huge():
-    advise(base, size, 14)
-    for at in range(base, base + size, 2 << 20): advise(at, 2 << 20, 4); ctypes.memset(at, 2, 2 << 20)
+    request_of(base, size, 14)
+    for at in range(base, base + size, 2 << 20): request_of(at, 2 << 20, 4); ctypes.memset(at, 2, 2 << 20)
 (replaced, tell), (end, holds) = os.pipe(), os.pipe()
 for _ in range(4):
     if os.fork() == 0:
@@ -340,7 +340,7 @@ os.wait()
 """
     (tmp_path / "empty").mkdir()
     record = run_in(tmp_path / "out", unshared("-Urm"), program, str(tmp_path / "empty"))
-    assert f"{below}, so that" in named(record) and advise(record).at_least
+    assert f"{below}, so that" in named(record) and request_of(record).at_least
 
 
 @pytest.mark.slow
@@ -353,7 +353,7 @@ assert not libc.umount2(b'/proc', 2) and not libc.mount(b'proc', b'/proc', b'pro
 time.sleep(0.3)
 """
     record = run_in(tmp_path, unshared("-m"), program)
-    assert "mounted on /proc, so that" in named(record) and advise(record).at_least
+    assert "mounted on /proc, so that" in named(record) and request_of(record).at_least
 
 
 @pytest.mark.slow

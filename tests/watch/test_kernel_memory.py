@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from beyond_ram import advice
+from beyond_ram import memory_request
 from beyond_ram.cli import main
 from beyond_ram.watch import summary
 from beyond_ram.watch.kernel_memory import _IN_A_ROW, KernelMemory
@@ -58,7 +58,7 @@ def test_rings_of_packet_sockets_are_named(peak):
     assert record["peak"]["kept"]["kept_bytes"] < held / 2, "no group is charged"
     assert record["peak"]["uncharged_bytes"] == pytest.approx(held, rel=0.5)
     size = f"{record['peak']['uncharged_bytes'] / 1e6:,.0f} MB"
-    assert size in summary.without(advice.advise(record), record["peak"])
+    assert size in summary.without(memory_request.request_of(record), record["peak"])
 
 
 def test_memory_that_cannot_be_read_is_named(peak, monkeypatch):
@@ -67,7 +67,7 @@ def test_memory_that_cannot_be_read_is_named(peak, monkeypatch):
     if (record["peak"]["kept"] or {"basis": "tree"})["basis"] == "tree":
         pytest.skip("no group counts the command")
     assert record["peak"]["uncharged_bytes"] is None
-    assert summary.without(advice.advise(record), record["peak"])
+    assert summary.without(memory_request.request_of(record), record["peak"])
 
 
 def test_memory_that_a_program_takes_and_frees_is_not_the_kernels(peak):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from beyond_ram.advice import advise
+from beyond_ram.memory_request import request_of
 from beyond_ram.watch import LimitError, WatchOptions, groups, machine, watch
 from beyond_ram.watch.watcher import ends_by
 
@@ -49,8 +49,8 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched):
     assert record["signal"] == "SIGKILL"
     assert record["left_running"] == []
     assert 90e6 < record["peak"]["cgroup_bytes"] <= 100_000_000
-    request = advise(record)
-    assert request.at_least and 100_000_000 < request.ask_bytes < 102_000_000
+    request = request_of(record)
+    assert request.at_least and 100_000_000 < request.request_bytes < 102_000_000
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched):
 def test_kill_by_a_group_inside_of_ours_makes_the_request_a_lower_bound(watched):
     record = watched(KILLED_INSIDE, str(60_000_000))
     assert (record["outcome"], record["exit_status"]) == ("completed", 0)
-    assert advise(record).at_least
+    assert request_of(record).at_least
 
 
 @pytest.mark.parametrize("size", ["0", "2"])

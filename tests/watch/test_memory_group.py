@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.advice import AROUND, GROUP, TREE, UNSEEN, advise
+from beyond_ram.memory_request import AROUND, GROUP, TREE, UNSEEN, request_of
 from beyond_ram.watch import ceilings, groups, memory_group
 from beyond_ram.watch.memory_group import GroupMeter, limit_bytes, own_group, parse
 from beyond_ram.watch.sampler import Counting, Sampler
@@ -326,10 +326,10 @@ def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, 
     (note,) = record["missing"]
     assert note["what"] == UNSEEN and other_group.path.name in note["why"], "that group may have memory of no process"
     assert ("limit" in note["why"]) is (limit_bytes is not None)
-    assert advise(record).at_least
+    assert request_of(record).at_least
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 500 * MB, "500MB")])
     assert judged["result"] == ceilings.UNKNOWN
-    assert advise(record).speed_bytes is None, "the group's page cache bounds nothing"
+    assert request_of(record).speed_bytes is None, "the group's page cache bounds nothing"
 
 
 @pytest.mark.slow
@@ -373,7 +373,7 @@ def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(watched, mon
     monkeypatch.setattr(memory_group.Elsewhere, "look", lambda *_: 1 // 0)
     record = watched("held = bytearray(60_000_000); import time; time.sleep(0.2)")
     assert missing_of(record) == {"the memory group"}
-    assert not record["peak"]["kept"]["whole"] and advise(record).at_least
+    assert not record["peak"]["kept"]["whole"] and request_of(record).at_least
 
 
 @pytest.mark.slow
@@ -385,7 +385,7 @@ def test_memory_that_could_not_be_read_gives_a_lower_bound(watched, monkeypatch)
     monkeypatch.setattr("beyond_ram.watch.sharing.Sharing.look", look)
     record = watched("held = bytearray(60_000_000); import time; time.sleep(0.2)")
     assert missing_of(record) == {"shared pages", UNSEEN}
-    assert advise(record).at_least
+    assert request_of(record).at_least
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from beyond_ram.advice import RSS, advise
+from beyond_ram.memory_request import RSS, request_of
 from beyond_ram.records.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
 from beyond_ram.watch import attach, ceilings, procfs, summary, targets, write_record
@@ -206,9 +206,9 @@ def test_request_ceilings_and_page_without_kinds_of_memory(watched, monkeypatch,
     as_it_is = psutil.Process.memory_info
     monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
     record = watched(FAMILY, reader="psutil")
-    advice = advise(record)
+    advice = request_of(record)
     assert advice.basis == RSS
-    assert advice.ask_bytes > record["peak"]["rss_bytes"] == advice.kept_bytes
+    assert advice.request_bytes > record["peak"]["rss_bytes"] == advice.kept_bytes
     assert "because its kinds are unknown" in "\n".join(summary.lines(record))
     limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD_BYTES))]
     record["ceilings"] = ceilings.judge(record, limits)
@@ -301,7 +301,7 @@ def test_processes_that_may_not_be_read_weaken_ceilings_and_request(program, ord
     # A process may hide after it was read once: then a second line says that its children could not be listed.
     assert {note["what"] for note in record["missing"]} == {"processes"}
     assert record["peak"]["processes_unread"] > 0
-    assert advise(record).at_least
+    assert request_of(record).at_least
     text = list(summary.lines(record))
     assert any(line.startswith("ask for     at least --mem") for line in text)
     assert not any(line.startswith("why") for line in text)
@@ -320,7 +320,7 @@ def test_group_counts_processes_that_may_not_be_read(ordinary, public_folder, de
     kept = record["peak"]["kept"]
     assert (kept["basis"], kept["whole"]) == ("group", True)
     assert kept["kept_bytes"] > 2 * CHILD_BYTES
-    asked = advise(record)
+    asked = request_of(record)
     assert not asked.at_least and asked.polled_at_least
     assert record["peak"]["processes_unread"] == 2
 
@@ -410,5 +410,5 @@ def test_nothing_is_advised_without_readings(tmp_path, unshared):
     assert peak["rss_bytes"] is peak["anon_upper_bound_bytes"] is peak["unseen_bytes"] is None
     assert peak["hwm_bytes"]["sum_upper_bound_bytes"] is peak["hwm_bytes"]["concurrent_upper_bound_bytes"] is None
     with pytest.raises(KeyError, match="readings"):
-        advise(record)
+        request_of(record)
     assert "ask for" not in output and "another PID namespace" in output

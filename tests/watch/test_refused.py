@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from beyond_ram.advice import advise
+from beyond_ram.memory_request import request_of
 from beyond_ram.watch.refused import largest
 
 from .conftest import CLI, PYTHON, record_in
@@ -40,7 +40,7 @@ def test_size_decides_the_request_where_standard_error_is_a_file(status, refused
         subprocess.run([*CLI, "--out", str(tmp_path), "--", *PYTHON, program], stderr=log)
     record = record_in(tmp_path)
     assert record["refused_bytes"] == refused
-    assert (advise(record).ask_bytes >= 40 << 30) is bool(refused)
+    assert (request_of(record).request_bytes >= 40 << 30) is bool(refused)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from beyond_ram.advice import TREE, advise
+from beyond_ram.memory_request import TREE, request_of
 from beyond_ram.watch import ceilings, procfs
 from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.sampler import Counting, Sampler
@@ -398,9 +398,9 @@ time.sleep(1)
 @pytest.mark.usefixtures("alone")
 def test_children_that_no_sample_saw_weaken_request_and_ceiling(watched):
     record = watched(BURSTS, interval_ms=300)
-    kept, advised = record["peak"]["kept"], advise(record)
+    kept, request = record["peak"]["kept"], request_of(record)
     assert (record["outcome"], kept["basis"]) == ("completed", TREE)
     assert kept["kept_possible_bytes"] >= 60_000_000
-    assert advised.at_least or advised.ask_bytes >= 60_000_000
+    assert request.at_least or request.request_bytes >= 60_000_000
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 40_000_000, "40MB")])
     assert judged["result"] != ceilings.WITHIN

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from beyond_ram import advice
+from beyond_ram import memory_request
 from beyond_ram.watch import watch
 from beyond_ram.watch.summary import lines
 
@@ -80,18 +80,22 @@ def test_request_has_its_condition_and_upper_end(record):
     record |= {"memory_limit_bytes": None}
     record["peak"] |= {"rss_bytes": 400 << 20, "processes": 3, "copied_on_write_bytes": 20 << 20, "around": None}
     record["provenance"]["scheduler"] = None
-    request = advice.advise(record)
-    assert advice.depends(request)
+    request = memory_request.request_of(record)
+    assert memory_request.depends(request)
     assert request.high_bytes == request.polled_bytes > 400 << 20
     lines_by_label = {line[:11].strip(): line for line in lines(record)}
     ask, perhaps = lines_by_label["ask for"], lines_by_label["perhaps"]
-    assert f"--mem={advice.mem(request.ask_bytes)} " in ask
-    assert f"--mem={advice.mem(request.polled_bytes)}" in ask
-    assert f"--mem={advice.mem(request.high_bytes)}" in perhaps
+    assert f"--mem={memory_request.mem(request.request_bytes)} " in ask
+    assert f"--mem={memory_request.mem(request.polled_bytes)}" in ask
+    assert f"--mem={memory_request.mem(request.high_bytes)}" in perhaps
     record["peak"] |= {"copied_on_write_bytes": 0, "unseen_bytes": 0}
     record["peak"] |= {"anon_bytes": 30 << 20, "anon_upper_bound_bytes": 60 << 20}
-    without_copies = advice.advise(record)
-    assert without_copies.ask_bytes + (30 << 20) < without_copies.high_bytes < without_copies.ask_bytes + (36 << 20)
+    without_copies = memory_request.request_of(record)
+    assert (
+        without_copies.request_bytes + (30 << 20)
+        < without_copies.high_bytes
+        < without_copies.request_bytes + (36 << 20)
+    )
 
 
 def test_summary_has_kinds_of_memory_and_the_limit_around(record):

@@ -12,10 +12,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from beyond_ram.advice import advise
+from beyond_ram.memory_request import request_of
 from beyond_ram.watch import procfs
 
-from ...watch import advised
+from ...watch import request
 from . import common
 from .common import BEYOND_RAM, MB, PROJECT, ROOT_GROUP, groups_of_ours, made, run, wait_until, watch
 
@@ -66,13 +66,13 @@ def case_readings_of_pss_cover_all_memory():
 
 
 def case_programs_complete_under_the_advised_limit():
-    """Each program completes in a group whose limit is exactly the advised request."""
-    programs = advised.programs(smaller=5)
+    """Each program completes in a group whose limit is exactly the request request."""
+    programs = request.programs(smaller=5)
     chosen = [(one.name, one.command) for one in programs if "ADVICE" in os.environ or one.name in SUBSET]
     with made("measured") as measured, made("asked") as limited, ThreadPoolExecutor(3) as pool:
         results = list(pool.map(lambda program: _run_under_advised_limit(measured, limited, *program), chosen))
-    for name, ask_bytes, status, kills in results:
-        print(f"{name}: {ask_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
+    for name, request_bytes, status, kills in results:
+        print(f"{name}: {request_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
     assert len(results) >= (30 if "ADVICE" in os.environ else len(SUBSET))
     assert not [name for name, _, status, kills in results if status or kills]
     return {"programs": len(results)}
@@ -87,14 +87,14 @@ def _run_under_advised_limit(measured, limited_parent, name, words):
     command = [word.replace("{folder}", str(folder)) for word in words]
     followed = watch("--follow", "--", *command, group=own)
     assert followed.status == 0, f"{name}: {followed.stderr}"
-    ask_bytes = advise(followed.record).ask_bytes
-    (limited / "memory.max").write_text(str(ask_bytes))
+    request_bytes = request_of(followed.record).request_bytes
+    (limited / "memory.max").write_text(str(request_bytes))
     (limited / "memory.swap.max").write_text("0")
     done = run(command, limited)
     print(done.stderr[-300:])
     events = dict(line.split() for line in (limited / "memory.events").read_text().splitlines())
     shutil.rmtree(folder)
-    result = name, ask_bytes, done.returncode, int(events["oom_kill"])
+    result = name, request_bytes, done.returncode, int(events["oom_kill"])
     print(*result, file=sys.stderr, flush=True)  # on the guest's console, at once
     return result
 

@@ -33,10 +33,10 @@ KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
 
 
 @dataclass(frozen=True)
-class Advice:
+class MemoryRequest:
     """The memory request in bytes, and its reasons."""
 
-    ask_bytes: int
+    request_bytes: int
     lower_bound: Sequence[str]
     """Why the request is only a lower bound; empty if the run succeeded and all of it was seen."""
     killed: bool
@@ -56,11 +56,11 @@ class Advice:
     """What limited the run: the `kernel` (a cgroup with a limit), `polling` (a scheduler without one), or `unknown`."""
     high_bytes: int = 0
     """The request if the processes that it had at once peak, or copy shared memory, at the same time. At least
-    `ask_bytes`."""
+    `request_bytes`."""
     killed_at_bytes: int | None = None
     """The limit at which the run was killed, if known."""
     speed_bytes: int | None = None
-    """The request that keeps the run's speed; with `ask_bytes` it only completes. None if unknown."""
+    """The request that keeps the run's speed; with `request_bytes` it only completes. None if unknown."""
     speed_is_measured: bool = False
     """Whether a search for limits measured `speed_bytes`. Otherwise it is an upper bound."""
     refused_bytes: int = 0
@@ -89,8 +89,8 @@ class Advice:
         return "at least " if self.at_least or self.polled_at_least else ""
 
 
-def advise(record: RunRecord) -> Advice:
-    """The advice from the record of a run. Raises KeyError if the record has no readings."""
+def request_of(record: RunRecord) -> MemoryRequest:
+    """The request from the record of a run. Raises KeyError if the record has no readings."""
     peak = record["peak"]
     if not has_readings(peak):
         raise KeyError("readings")
@@ -106,27 +106,27 @@ def advise(record: RunRecord) -> Advice:
     limits, enforced_by = _limits(record), _enforced_by(record)
     killed = record.get("outcome") == "killed_at_limit" or bool(record.get("killed_for_memory"))
     killed_at = min(limits, default=None) if killed else None
-    asked = _up(max(kept, (killed_at or 0) + 1) if killed else _with_room(kept, mapped))
-    together = asked if killed else _up(_with_room(kept + _apart(peak, basis), mapped))
+    needed = _up(max(kept, (killed_at or 0) + 1) if killed else _with_room(kept, mapped))
+    together = needed if killed else _up(_with_room(kept + _apart(peak, basis), mapped))
     if enforced_by == POLLING:
-        asked = max(asked, polled)
+        needed = max(needed, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
     refused = record.get("refused_bytes") or 0
-    refused = 0 if _up(refused) <= asked else refused
-    asked = max(asked, _up(refused))
+    refused = 0 if _up(refused) <= needed else refused
+    needed = max(needed, _up(refused))
     # The schedule of processes decides how much is copied on write at once: at most all shared memory.
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
-    high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
+    high = max(needed, together, polled if copies > (FAR - 1) * kept else 0)
     reasons = lower_bound(record)
-    if (unseen := between_bytes(peak)) and (peak.get("kept") or {}).get("kept_bytes", kept) + unseen > asked:
+    if (unseen := between_bytes(peak)) and (peak.get("kept") or {}).get("kept_bytes", kept) + unseen > needed:
         reasons.append(f"up to {unseen / 1e6:,.0f} MB more may have been taken between two readings")
     # Neither the group's peak with page cache nor the marks exclude it.
     marked = (peak.get("hwm_bytes") or {}).get("concurrent_upper_bound_bytes") or math.inf
     possible = min(peak.get("cgroup_bytes") or 0, marked + kept - terms.get("anon_bytes", 0))
-    as_sampled = basis != GROUP or possible > asked
+    as_sampled = basis != GROUP or possible > needed
     summed = basis == TREE and (peak.get("processes") or 0) > 1 and peak.get("pss_bytes") is None
     more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons, as_sampled, summed)
-    return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
+    return MemoryRequest(needed, reasons, killed, kept, basis, terms, mapped, polled, *more)
 
 
 def _limits(record: RunRecord) -> list[int]:
@@ -293,9 +293,9 @@ def document(record: RunRecord) -> dict[str, Any]:
     """A record beside its request, for programs; the request is None if the record has no readings."""
     if not has_readings(record["peak"]):
         return {"request": None, "record": record}
-    advised = advise(record)
+    request = request_of(record)
     return {
-        "request": asdict(advised) | {"mem": mem(advised.ask_bytes), "at_least": advised.at_least},
+        "request": asdict(request) | {"mem": mem(request.request_bytes), "at_least": request.at_least},
         "record": record,
     }
 
@@ -305,10 +305,10 @@ def mem(size_bytes: int) -> str:
     return f"{-(-size_bytes // MIB)}M"
 
 
-def depends(asked: Advice) -> bool:
+def depends(request: MemoryRequest) -> bool:
     """Whether the request depends on who ends a job: the kernel, or a scheduler that adds up RSS."""
-    far = asked.polled_at_least or asked.polled_bytes > FAR * asked.ask_bytes
-    return asked.enforced_by == UNKNOWN and far
+    far = request.polled_at_least or request.polled_bytes > FAR * request.request_bytes
+    return request.enforced_by == UNKNOWN and far
 
 
 def _up(size_bytes: float) -> int:

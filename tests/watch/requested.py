@@ -1,4 +1,4 @@
-"""Measure programs, run them again under exactly the advised request, and find their smallest limits by bisection.
+"""Measure programs, run them again under exactly the request request, and find their smallest limits by bisection.
 
     python advised.py SITUATION FOLDER [NAME…]
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import beyond_ram
-from beyond_ram.advice import advise
+from beyond_ram.memory_request import request_of
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import cases
 
@@ -203,7 +203,7 @@ def run_once(one, situation, folder):
     if situation == "user":  # in the root group only processes can be read
         status, output = run(command, MEMORY, user, 300)
     else:
-        name = f"advised-{os.getpid()}"
+        name = f"request-{os.getpid()}"
         limit = JOB_LIMIT if situation.startswith("job") else None
         with group(name, limit), group(f"{name}/step_0") as step:
             status, output = run(command, step, user, 300)
@@ -217,7 +217,7 @@ def _placed(one, folder):
 
 def completes(one, limit, folder, user, duration_s):
     """Return whether a program succeeds under this limit, within five times its duration and ten seconds."""
-    with group(f"advised-{os.getpid()}-limit", limit) as limited:
+    with group(f"request-{os.getpid()}-limit", limit) as limited:
         status, _ = run(_placed(one, folder), limited, user, 5 * duration_s + 10, follow=bool(one.options))
         kills = dict(line.split() for line in (limited / "memory.oom_control").read_text().splitlines())["oom_kill"]
     return status == 0 and kills == "0"
@@ -241,21 +241,21 @@ def smallest(one, asked, kept, folder, user, duration_s):
 def judged(one, situation, folder, smallest_bytes=None):
     """Return the request, whether it was enough, and the smallest limit, which may be known from another situation."""
     record = run_once(one, situation, folder)
-    asked = advise(record)
+    asked = request_of(record)
     user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]
-    enough = completes(one, asked.ask_bytes, folder, user, duration_s)
-    least = smallest_bytes or smallest(one, asked.ask_bytes, asked.kept_bytes, folder, user, duration_s)
+    enough = completes(one, asked.request_bytes, folder, user, duration_s)
+    least = smallest_bytes or smallest(one, asked.request_bytes, asked.kept_bytes, folder, user, duration_s)
     return {
         "name": one.name,
         "situation": situation,
         "basis": asked.basis,
-        "ask_bytes": asked.ask_bytes,
+        "request_bytes": asked.request_bytes,
         "kept_bytes": asked.kept_bytes,
         "at_least": asked.at_least,
         "completes": enough,
         "smallest_bytes": least,
         "wish": one.wish,
-        "ratio": round(asked.ask_bytes / least, 3),
+        "ratio": round(asked.request_bytes / least, 3),
         "duty_cycle": record["sampler"]["duty_cycle"],
         "kept": record["peak"]["kept"],
     }
