@@ -95,9 +95,9 @@ def take_gates(results: Path) -> None:
     lines, of_runs = [], []
     for folder in sorted(path.parent for path in results.glob("*/gate.json")):
         gate = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
-        asked = {side["side"]: side["requirement"] for side in gate["requirements"]}
+        requirements = {side["side"]: side["requirement"] for side in gate["requirements"]}
         of_runs.append(measured.read(folder / "runs.csv"))
-        lines += [_change(change, asked) | {"minutes": gate["measuring_s"] / 60} for change in gate["changes"]]
+        lines += [_change(change, requirements) | {"minutes": gate["measuring_s"] / 60} for change in gate["changes"]]
     shown = pd.DataFrame(lines)
     shown = shown[shown["result"].isin(["worse", "better"])]
     shown.to_csv(_emptied("gate") / "changes.csv", index=False, lineterminator="\n")
@@ -133,12 +133,12 @@ def take_sessions(results: Sequence[Path]) -> None:
     _write_provenance("sessions", {"command": SETS["default"].command, **provenance(pd.concat(of_tables["runs"]))})
 
 
-def _change(change: dict[str, Any], asked: dict[str, str]) -> dict[str, Any]:
+def _change(change: dict[str, Any], requirements: dict[str, str]) -> dict[str, Any]:
     """Return a gate's line of a metric, in MB or the metric's unit, with separate intervals of ratio and difference."""
     metric = METRICS[change["metric"]]
     unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
-    line = {**asked, "metric": metric.label, "result": change["result"], "unit": unit, "n": change["n"]}
-    line |= {f"{side}_value": change[side] / scale for side in asked}
+    line = {**requirements, "metric": metric.label, "result": change["result"], "unit": unit, "n": change["n"]}
+    line |= {f"{side}_value": change[side] / scale for side in requirements}
     for effect, of in (("ratio", 1), ("difference", scale)):
         compared = change[effect] is not None
         ends = {effect: effect, f"{effect}_low": "low", f"{effect}_high": "high"}

@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.out = arguments.out or Path(tempfile.mkdtemp(prefix="beyond-ram-"))  # needed to make the page
     if arguments.json:
         _check_json(arguments.json)
-    how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": os.isatty(2)}
+    how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         target = _target(arguments)
     else:
@@ -261,6 +261,12 @@ def _target(arguments: argparse.Namespace) -> "Target":
 
         return containers.target(arguments.container, arguments.reader)
     return targets.slurm_job(arguments.slurm, arguments.wait, arguments.reader)
+
+
+def _on_terminal() -> bool:
+    with contextlib.suppress(Exception):
+        return os.isatty(2)
+    return False
 
 
 def _page(page: Path, folder: Path, *, stays: bool) -> bool:

@@ -44,7 +44,9 @@ def names_of(limits):
 def draw_cell(axes, place, lines, colours):
     """Draw limit and request in one row, and the readings in rows below."""
     for line in lines.to_dict("records"):
-        ended, completed, request = (line[f"{name}_bytes"] / figures.MB for name in ("ended_at", "completed_at", "ask"))
+        ended, completed, request = (
+            line[f"{name}_bytes"] / figures.MB for name in ("ended_at", "completed_at", "request")
+        )
         axes.plot([ended, completed], [place - 0.13] * 2, color=LIMIT, linewidth=2, marker="|", markersize=12)
         axes.plot([request] * 2, [place - 0.2, place + 0.46], color=REQUEST, linewidth=2, linestyle="--")
         for number, reading in enumerate(PREDICTORS):
@@ -89,7 +91,7 @@ without.
 
 
 def answer(line):
-    request, small, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "ended_at", "completed_at"))
+    request, small, least = (line[f"{name}_bytes"] / figures.MB for name in ("request", "ended_at", "completed_at"))
     runs = int(line["completed_runs"])
     enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (

@@ -108,8 +108,8 @@ def _job(place, names):
     """Return the shell script that the guest runs as root."""
     python, project = ("/usr/bin/python3", "/project") if place == "systemd" else (sys.executable, str(PROJECT))
     lines = [f"export PATH={os.environ['PATH']}:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8"]
-    if "ADVICE" in os.environ:
-        lines += ["export ADVICE=1"]
+    if "REQUESTS" in os.environ:
+        lines += ["export REQUESTS=1"]
     if place == "plain":
         lines += [
             "mount -t tmpfs tmpfs /dev/shm 2>/dev/null || { mkdir -p /dev/shm; mount -t tmpfs tmpfs /dev/shm; }",

@@ -102,7 +102,9 @@ def test_results_of_gates_are_taken(renew, tmp_path, monkeypatch):
     gate.mkdir(parents=True)
     taken.mkdir()
     monkeypatch.setattr(renew.measured, "FOLDER", taken)
-    sides = [{"side": side, "asked": f"pyarrow=={version}"} for side, version in (("baseline", 20), ("candidate", 21))]
+    sides = [
+        {"side": side, "requirement": f"pyarrow=={version}"} for side, version in (("baseline", 20), ("candidate", 21))
+    ]
     change = {"metric": "peak_anon_bytes", "baseline": 1e8, "candidate": 2e8, "n": 3, "low": 1.5, "high": 2.5}
     changes = [change | {"ratio": 2.0, "difference": None, "result": result} for result in ("worse", "same")]
     (gate / "gate.json").write_text(json.dumps({"requirements": sides, "changes": changes, "measuring_s": 90}))

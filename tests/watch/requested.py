@@ -1,6 +1,6 @@
-"""Measure programs, run them again under exactly the request request, and find their smallest limits by bisection.
+"""Measure programs, run them again under exactly its request, and find their smallest limits by bisection.
 
-    python advised.py SITUATION FOLDER [NAME…]
+    python requested.py SITUATION FOLDER [NAME…]
 
 It prints a line of JSON per program. It needs root and a writable v1 memory controller. Situations: `root`, whose
 command has a group of its own; `user`, an ordinary user without a group; `job` and `job-root`, inside a group with a

@@ -1,6 +1,6 @@
 """The memory request: its basis, a request after a kill, and programs that run again under their request.
 
-Programs and situations are in advised.py; ADVICE=all runs all of them.
+Programs and situations are in requested.py; REQUESTS=all runs all of them.
 """
 
 import json
@@ -19,7 +19,7 @@ from beyond_ram.run_page import page, side_by_side
 from beyond_ram.watch import ceilings, jobs, summary
 from beyond_ram.watch.pagecache import evict, residency
 
-from . import request
+from . import requested
 from .conftest import LOCKS, needs_group
 
 GIB = 1 << 30
@@ -206,7 +206,7 @@ def no_situations():
     """Return the reason why other situations cannot be made here, or None."""
     if os.getuid():
         return "becomes another user and makes groups, which needs root"
-    return None if os.access(request.MEMORY / "cgroup.procs", os.W_OK) else "needs a v1 memory controller"
+    return None if os.access(requested.MEMORY / "cgroup.procs", os.W_OK) else "needs a v1 memory controller"
 
 
 @pytest.fixture(scope="module")
@@ -219,21 +219,21 @@ def smallest():
 @pytest.mark.skipif(no_situations() is not None, reason=str(no_situations()))
 @pytest.mark.parametrize(
     "situation",
-    [pytest.param(one, marks=[pytest.mark.end_to_end] * (one in ("user", "job-root"))) for one in request.SITUATIONS],
+    [pytest.param(one, marks=[pytest.mark.end_to_end] * (one in ("user", "job-root"))) for one in requested.SITUATIONS],
 )
 def test_request_is_enough_and_not_much_more(situation, smallest):
-    names = [] if "ADVICE" in os.environ else request.SUBSET[situation]
+    names = [] if "REQUESTS" in os.environ else requested.SUBSET[situation]
     environment = os.environ | ({"TOLERANCE": "1.25"} if names else {})  # right below the kept memory it is killed
     environment |= {"SMALLEST": json.dumps(smallest)}
     folder = Path("/var/tmp")  # for files on disk, that any user may enter
-    command = [sys.executable, str(Path(request.__file__)), situation, str(folder), *names]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=request.ROOT, env=environment)
+    command = [sys.executable, str(Path(requested.__file__)), situation, str(folder), *names]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=requested.ROOT, env=environment)
     results = [json.loads(line) for line in done.stdout.splitlines()]
     smallest.update({result["name"]: result["smallest_bytes"] for result in results})
     for result in results:
         sizes = f"asked {result['request_bytes'] / 1e6:,.0f} MB, smallest {result['smallest_bytes'] / 1e6:,.0f}"
         print(f"{situation}: {result['name']}: {sizes}, {result['ratio']:.2f}", file=sys.stderr)
-    assert len(results) == (len(names) or len(request.programs()) - (situation == "user"))
+    assert len(results) == (len(names) or len(requested.programs()) - (situation == "user"))
     assert not [result for result in results if result["at_least"] or not result["completes"]]
     like = [result for result in results if result["wish"] is None]
     above = [result["request_bytes"] - result["smallest_bytes"] for result in like]

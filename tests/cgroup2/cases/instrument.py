@@ -15,7 +15,7 @@ from pathlib import Path
 from beyond_ram.memory_request import request_of
 from beyond_ram.watch import procfs
 
-from ...watch import request
+from ...watch import requested
 from . import common
 from .common import BEYOND_RAM, MB, PROJECT, ROOT_GROUP, groups_of_ours, made, run, wait_until, watch
 
@@ -35,7 +35,7 @@ sys.exit(calibration.self_test())
 """
 KILLS = 4
 SUBSET = ("written to /dev/shm", "8 forks, a tenth copied", "heavy page cache", "SQLite on disk")
-"""The programs of an ordinary run. With ADVICE in the environment all programs run, for minutes."""
+"""The programs of an ordinary run. With REQUESTS in the environment all programs run, for minutes."""
 
 
 def case_self_test():
@@ -66,14 +66,14 @@ def case_readings_of_pss_cover_all_memory():
 
 
 def case_programs_complete_under_the_advised_limit():
-    """Each program completes in a group whose limit is exactly the request request."""
-    programs = request.programs(smaller=5)
-    chosen = [(one.name, one.command) for one in programs if "ADVICE" in os.environ or one.name in SUBSET]
+    """Each program completes in a group whose limit is exactly its request."""
+    programs = requested.programs(smaller=5)
+    chosen = [(one.name, one.command) for one in programs if "REQUESTS" in os.environ or one.name in SUBSET]
     with made("measured") as measured, made("asked") as limited, ThreadPoolExecutor(3) as pool:
         results = list(pool.map(lambda program: _run_under_advised_limit(measured, limited, *program), chosen))
     for name, request_bytes, status, kills in results:
         print(f"{name}: {request_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
-    assert len(results) >= (30 if "ADVICE" in os.environ else len(SUBSET))
+    assert len(results) >= (30 if "REQUESTS" in os.environ else len(SUBSET))
     assert not [name for name, _, status, kills in results if status or kills]
     return {"programs": len(results)}
 
