@@ -69,7 +69,7 @@ def test_commands_work_from_the_wheel(command, root, tmp_path):
         for words in NEED_A_CHECKOUT:
             assert re.fullmatch("beyond-ram: .*checkout.*\n", call(*words, status=2, error=True)), words
         for words in NEED_RESULTS:
-            assert re.fullmatch("beyond-ram: results: .*\n", call(*words, status=2, error=True)), words
+            assert re.fullmatch("beyond-ram: neither .*\n", call(*words, status=2, error=True)), words
         call("why", "case.py")
         call("limit", "case.py", "--share", "0")
         ends = ("--good", "1.0", "--bad", "1.1")

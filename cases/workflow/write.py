@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from report import not_applicable, number
+from phases import not_applicable, number
 
 # The formats, and the rows of a token dataset.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts" / "workloads"))
