@@ -17,7 +17,7 @@ from .conftest import record_in
 from .soak import KINDS, SPIKE
 
 FULL = bool(os.environ.get("SOAK"))
-SAMPLES, HOURS, LINES = (1_000_000, 24.0, 20_000) if FULL else (12_000, 0.25, 400)
+SAMPLES, HOURS, LINES = (1_000_000, 24.0, 20_000) if FULL else (24_000, 0.25, 400)
 CHILDREN_S = 180 if FULL else 4
 A_MINUTE = 5000
 # The watcher's memory in a run of any length, in bytes: lines, which are copied while they are joined, and facts about
