@@ -32,7 +32,7 @@ _SHOWN = 0.01
 _STRAY = 0.05
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
-# Expected to go so many times over the budget, the runs end at once. The first may have taken longer than others.
+# The runs end at once if they would take so many times the budget; not at less, because the first may be the slowest.
 _OVER = 2
 _WIDE = "what the small runs show leaves too wide an interval"
 _MORE = "more --budget, or a larger --largest"

@@ -1,5 +1,4 @@
-"""The events that a measured program emits while it runs, written by `phases.py`, a link to that of the package.
-Standard library only."""
+"""The events that a measured program emits while it runs. `phases.py` writes them. Standard library only."""
 
 import os
 import sys

@@ -181,9 +181,11 @@ def detectable(ratios: Sequence[float]) -> str:
         return ""
     ratio = sorted(ratios)[(len(ratios) - 1) // 2]
     if ratio >= ABSURD:
-        return f"Most of them have too few runs for their noise to see a change of {ABSURD} times."
+        them = "It has" if len(ratios) == 1 else "Most of them have"
+        return f"{them} too few runs for the noise to see a change of {ABSURD} times."
     change = f"{100 * (ratio - 1):.2g} %" if ratio < 1.99 else f"{float(f'{ratio:.2g}'):g} times"
-    return f"In most of them, a change of less than {change} is more likely missed than confirmed."
+    them = "it" if len(ratios) == 1 else "most of them"
+    return f"In {them}, a change of less than {change} is more likely missed than confirmed."
 
 
 def _regrowth(finding: Finding) -> Sentences:

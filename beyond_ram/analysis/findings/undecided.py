@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from ...metrics import METRICS
+from ...units import amount
 from ..decide import FEWEST_REPEATS
 from ..frame import cells
 from ..outcomes import AS_ASKED
@@ -31,17 +32,25 @@ def unchanged(tables: Tables) -> list[str]:
     table = tables.get("comparisons", pd.DataFrame())
     if table.empty:
         return []
-    sentences = []
-    for (experiment, metric, axis, *sides), lines in table[table["family"].eq("planned")].groupby(
-        _QUESTION, sort=False
-    ):
-        if same := int(lines["result"].eq("same").sum()):
+    planned, sentences = table[table["family"].eq("planned")], []
+    for (experiment, metric, axis, *sides), lines in planned.groupby(_QUESTION, sort=False):
+        same = lines[lines["result"].eq("same")]
+        if len(same):
             both = " and ".join(value_in_words(axis, side) for side in sides)
-            sentences.append(
-                f"{METRICS[str(metric)].label}: the same with {both}, in {same} of {len(lines)} settings of experiment "
-                f"{experiment}."
-            )
+            settings = f"{len(same)} of {len(lines)} settings of experiment {experiment}"
+            label = METRICS[str(metric)].label
+            sentences.append(f"{label}: the same with {both}{_interval(str(metric), same)}, in {settings}.")
     return sentences
+
+
+def _interval(metric: str, same: pd.DataFrame) -> str:
+    """All that the intervals of `same` leave possible."""
+    low, high, as_ratio = same["low"].min(), same["high"].max(), same["ratio"].notna().all()
+    if pd.isna(low) or pd.isna(high) or low == high:
+        return ""
+    unit = METRICS[metric].unit
+    ends = f"{low:.3g} to {high:.3g} times" if as_ratio else f"{amount(low, unit)} to {amount(high, unit)} more"
+    return f" ({ends})"
 
 
 def _comparisons(table: pd.DataFrame) -> Iterator[str]:

@@ -46,9 +46,11 @@ def test_few_repeats_count_whatever_else_is_missing():
 
 def test_planned_questions_whose_answer_is_same_are_named():
     line = {"experiment": "e", "metric": "grown_anon_bytes", "axis": "workers", "before": "0", "after": "2"}
+    line |= {"ratio": 1.01, "low": 0.98, "high": 1.03}
     lines = [line | {"result": result, "family": "planned"} for result in ("same", "undecided", "same")]
+    lines[2] |= {"low": 0.97}
     lines.append(line | {"metric": "cpu_s", "result": "same", "family": "exploratory"})
     assert unchanged({"comparisons": pd.DataFrame(lines)}) == [
-        "Heap growth: the same with no workers and 2 workers, in 2 of 3 settings of experiment e."
+        "Heap growth: the same with no workers and 2 workers (0.97 to 1.03 times), in 2 of 3 settings of experiment e."
     ]
     assert unchanged({}) == unchanged({"comparisons": pd.DataFrame()}) == []
