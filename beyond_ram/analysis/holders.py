@@ -12,6 +12,7 @@ import pandas as pd
 from ..experiment import AXES
 from ..metrics import Events, Record, Records
 from ..metrics.base import readings
+from ..records.run_json import WhyEntry
 from .frame import key
 from .growth import SIZE
 from .regrowth import regrowth
@@ -23,7 +24,6 @@ IMPORTS, STAYED = "imports", "stayed"
 """Kinds of memory that no step released: used by imports, and the rest."""
 # The share of the growth that a cause must explain; the least share of a holder that is named.
 _CARRIES, _NAMED = 2 / 3, 0.2
-_ALLOCATED = ("malloc_bytes_more", "python_bytes_more", "arrow_bytes_more")
 
 
 def holders(records: Records) -> pd.DataFrame:
@@ -51,8 +51,9 @@ def _lines(record: Record, events: Events, repeated: str) -> Iterator[dict[str, 
     file = marks[1][0]["tree"]["file_bytes"] - marks[0][0]["tree"]["file_bytes"] if all(marks) else 0
     cause, owner = cause_of(why, file, repeated)
     steps = sorted(why["steps"], key=lambda step: (step["kind"] == "others", -step["released_bytes"]))
-    stayed = [(IMPORTS, imports), (STAYED, why["stayed_bytes"] - imports)]
-    for step in [*steps, *({"holder": kind, "kind": kind, "released_bytes": size} for kind, size in stayed)]:
+    stayed = ((IMPORTS, imports), (STAYED, why["stayed_bytes"] - imports))
+    steps += [{"holder": kind, "kind": kind, "released_bytes": size} for kind, size in stayed]
+    for step in steps:
         yield {
             **cell,
             "holder": step["holder"],
@@ -67,12 +68,12 @@ def _lines(record: Record, events: Events, repeated: str) -> Iterator[dict[str, 
         }
 
 
-def imports_of(why: Mapping[str, Any]) -> int:
+def imports_of(why: WhyEntry) -> int:
     """The memory that imports took and no step gave back."""
     return max(0, min(int(why["imports_bytes"]), int(why["stayed_bytes"])))
 
 
-def cause_of(why: Mapping[str, Any], file_bytes: float = 0, repeated: str = "") -> tuple[Cause, str]:
+def cause_of(why: WhyEntry, file_bytes: float = 0, repeated: str = "") -> tuple[Cause, str]:
     """The cause of the growth since the imports, and what holds it or keeps it unused.
 
     `file_bytes` is the growth of mapped files, `repeated` what table `regrowth` says of the same work again.
@@ -97,8 +98,10 @@ def cause_of(why: Mapping[str, Any], file_bytes: float = 0, repeated: str = "") 
     if stayed < _CARRIES * grown:
         return "undecided", ""
     # Another malloc than glibc's does not say what it has in use.
-    if _ALLOCATED[0] in why and sum(why[name] for name in _ALLOCATED) < stayed / 3:
-        return "retained", "allocator (fragments)"
+    if "malloc_bytes_more" in why:
+        in_use = why["malloc_bytes_more"] + why["python_bytes_more"] + why["arrow_bytes_more"]
+        if in_use < stayed / 3:
+            return "retained", "allocator (fragments)"
     causes: dict[str, Cause] = {"grows": "leak", "levels off": "held"}
     return (causes[repeated], "what no step gave back") if repeated in causes else ("undecided", "")
 

@@ -26,7 +26,7 @@ _ENDED = {"killed_at_limit": "killed", "timed_out": "not done in time", "failed"
 
 
 def _line(record: Record) -> dict[str, Any]:
-    limit, peak = record["limit"], cast(Mapping[str, int | None], record["peak"])
+    limit, peak = (cast(Mapping[str, Any], record[name]) for name in ("limit", "peak"))
     # A failed run says nothing about the needed memory.
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}

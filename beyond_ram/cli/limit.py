@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         job = setting.job.but(find_limit=True, limit_speed_share=share, page_cache="cold")
         setting = replace(setting, job=job, reads=(out / "stacks", *inputs))
         record = measure_limit(setting, out / "runs", campaign, 60 * arguments.budget)
-        limits: dict[str, Any] = record.get("limit", {})
+        limits: dict[str, Any] = {**record.get("limit", {})}
         finish(arguments, {"script": script.name, **limits}, _lines(limits, record))
     return 0 if limits.get("completed_at_bytes") else 2
 

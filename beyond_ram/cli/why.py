@@ -3,8 +3,8 @@
 import argparse
 import re
 from collections.abc import Iterator
-from typing import Any
 
+from ..records.run_json import StepEntry, WhyEntry
 from .options import add_budget_to, add_json_to, finish, show
 from .script_options import add_script_to, same_script, script_of, setting_of
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 2 if result["error"] else 0
 
 
-def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
+def lines(name: str, result: WhyEntry) -> Iterator[str]:
     """The result in short lines."""
     from ..analysis.holders import cause_of
 
@@ -72,7 +72,7 @@ def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     yield from _sites(result)
 
 
-def _sites(result: dict[str, Any]) -> Iterator[str]:
+def _sites(result: WhyEntry) -> Iterator[str]:
     """The call sites that memray has seen."""
     for kind, title in (("stayed", "allocated and stayed"), ("peak", "allocated at the peak")):
         for site in result["sites"].get(kind, []):
@@ -80,7 +80,7 @@ def _sites(result: dict[str, Any]) -> Iterator[str]:
             yield f"{title}: {_mb(site['bytes'])} by {' in '.join(calls)}"
 
 
-def _holder(step: dict[str, Any]) -> str:
+def _holder(step: StepEntry) -> str:
     if step["kind"] == "others":
         return "all others together"
     if step["kind"] in ("allocator", "garbage"):
@@ -95,7 +95,7 @@ def _holder(step: dict[str, Any]) -> str:
     return text
 
 
-def _stayed(result: dict[str, Any], cause: str) -> Iterator[str]:
+def _stayed(result: WhyEntry, cause: str) -> Iterator[str]:
     """The memory that no step released, and its likely owner."""
     stayed = result["stayed_bytes"]
     imports = min(result["imports_bytes"], stayed)

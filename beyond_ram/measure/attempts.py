@@ -3,11 +3,11 @@
 import csv
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..records import cell_runs
 from ..records.run_files import RUN_FILES
-from ..records.run_json import RunRecord
+from ..records.run_json import AttemptEntry, MemoryEntry, RunRecord
 
 MOST = 12
 """The most attempts."""
@@ -22,7 +22,7 @@ def again_until_done(run_once: Callable[[], RunRecord], out: Path) -> RunRecord:
     It ends early if an attempt that was killed finished no more shards than the one before it: the
     next would not either.
     """
-    attempts: list[dict[str, Any]] = []
+    attempts = list[AttemptEntry]()
     while True:
         record = run_once()
         if record["outcome"] == "not_applicable":
@@ -34,9 +34,9 @@ def again_until_done(run_once: Callable[[], RunRecord], out: Path) -> RunRecord:
             return record
 
 
-def attempt(record: RunRecord, out: Path) -> dict[str, Any]:
+def attempt(record: RunRecord, out: Path) -> AttemptEntry:
     """One attempt: its outcome, time, peak, memory over time and after each shard."""
-    shards = [
+    shards: list[MemoryEntry] = [
         {"t_s": event["t_s"], "from_cache": event["from_cache"], **_readings(event.get("tree", {}))}
         for event in cell_runs.events(out)
         if event["event"] == "shard"
@@ -50,7 +50,7 @@ def attempt(record: RunRecord, out: Path) -> dict[str, Any]:
     }
 
 
-def _course(samples: Path) -> list[dict[str, float]]:
+def _course(samples: Path) -> list[MemoryEntry]:
     """At most `_POINTS` readings: of each equal share of the samples, the one with the largest RSS."""
     with samples.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -61,5 +61,6 @@ def _course(samples: Path) -> list[dict[str, float]]:
     return [{"t_s": float(row["t_s"]), **_readings(row)} for row in highest]
 
 
-def _readings(row: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(row[name]) for name in _READINGS if row.get(name) not in (None, "")}
+def _readings(row: Mapping[str, Any]) -> MemoryEntry:
+    readings = {name: float(row[name]) for name in _READINGS if row.get(name) not in (None, "")}
+    return cast(MemoryEntry, readings)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..files import end_of, read_json, write
 from ..folders import fresh
@@ -15,7 +15,7 @@ from ..memory_request import request_of
 from ..metrics.limits import ENDED_AT, ended_at
 from ..records import cell_runs
 from ..records.run_files import RUN_FILES
-from ..records.run_json import RunRecord
+from ..records.run_json import LimitEntry, RunRecord
 from ..watch import LimitError, WatchOptions, write_record
 from .campaign import RUNS, Campaign
 from .cell import Setting, check_end, finish, prepare, run_once
@@ -70,7 +70,7 @@ def measure_limit(
             policy.search["not_run"] = str(reason)
         record: RunRecord = read_json(campaign.out / _RECORD, "record")["record"]
     if record["outcome"] != "not_applicable":
-        record["limit"] |= policy.search | {"out_of_budget": campaign.out_of_budget}
+        record["limit"] |= cast(LimitEntry, policy.search | {"out_of_budget": campaign.out_of_budget})
     record["measuring_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     return record

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ..experiment import Cell, Job
 from ..experiment.workloads.base import PROGRAMS
@@ -13,7 +13,7 @@ from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, argume
 from ..files import end_of, write
 from ..metrics import Events, Record, derive
 from ..records import cell_runs
-from ..records.run_json import RunRecord
+from ..records.run_json import RunRecord, WorkEntry
 from ..shipped import FILES
 from ..text import last_line
 from ..watch import WatchOptions, write_record
@@ -65,7 +65,7 @@ def measure(
         check_end(setting.job, record)
         errors = end_of(work / ERRORS)
         write(out / "stderr.txt", errors)
-        answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
+        answer: WorkEntry = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
     describe(setting, out, record)
     write_record(record, out)
@@ -89,11 +89,11 @@ def errors_apart(setting: Setting) -> Setting:
     return replace(setting, job=job.but(arguments=(*job.arguments, "--apart")))
 
 
-def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, Any]:
+def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> WorkEntry:
     status, output = processes.run([*command(setting, work), "--check", *(f"--mask={one}" for one in masked)])
     if status:
         raise MeasuringError(f"{setting.job.path}: its answer could not be read: {processes.ending(status)}")
-    return dict(json.loads(output))
+    return cast(WorkEntry, json.loads(output))
 
 
 def reason_of(errors: str, record: RunRecord) -> str:

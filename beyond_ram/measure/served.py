@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from ..experiment import Served
 from ..files import DamagedError, whole
 from ..records.reading import is_number
+from ..records.run_json import WorkEntry
 from . import processes
 
 # Variables that would send a client to another Hub, or keep it offline.
@@ -158,7 +159,7 @@ def _without(names: Iterable[str]) -> Iterator[None]:
         os.environ.update(taken)
 
 
-def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> WorkEntry:
     """The requests of a run for run.json, counted by kind and role."""
     lines = joined(requests, pid, events)
     endpoint = own_work(requests)

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ..experiment import Job
 from ..experiment.workloads.base import PROGRAMS, WHY_PROGRAM
 from ..experiment.workloads.script import ScriptExperiment, arguments
 from ..files import end_of, read_json, write
 from ..records import cell_runs
+from ..records.run_json import WhyEntry
 from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..text import foreign
@@ -51,9 +51,7 @@ def add_why(setting: Setting, runs: Path) -> None:
     write_record(record, out)
 
 
-def explain(
-    setting: Setting, out: Path, timeout_s: float, show: Callable[[str], None] = lambda line: None
-) -> dict[str, Any]:
+def explain(setting: Setting, out: Path, timeout_s: float, show: Callable[[str], None] = lambda line: None) -> WhyEntry:
     """Run the script and release what it holds at its end; the result of the program, with the peak of the run.
 
     With memray in its environment a second run gives the call sites of what stayed. Raises EndedEarlyError where a run
@@ -67,7 +65,7 @@ def explain(
     return result
 
 
-def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = False) -> dict[str, Any]:
+def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = False) -> WhyEntry:
     job = setting.job.but(program=_PROGRAM, arguments=(*_script(setting.job), *(["--memray"] if memray else [])))
     setting = errors_apart(Setting(job, setting.python, setting.lock, setting.work))
     out.mkdir(parents=True, exist_ok=True)
@@ -80,13 +78,13 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
         path = work / _RESULT
         if not path.is_file():
             raise EndedEarlyError(f"cannot say: the script ended early: {failure(errors, record)}")
-        result: dict[str, Any] = read_json(path, "steps")
+        result: WhyEntry = read_json(path, "steps")
     error = result.get("error") or (reason_of(errors, record) if result.get("status") else "")
     result["error"] = foreign(error) or None
     if _LAST not in result:
         result["ended_early"] = str(record["signal"] or f"{record['outcome']}, exit status {record['exit_status']}")
     # The heap at the end is read from inside, maybe after the last sample.
-    return result | {"peak_bytes": max(record["peak"]["anon_bytes"], result["end_bytes"])}
+    return result | {"peak_bytes": max(record["peak"]["anon_bytes"] or 0, result["end_bytes"])}
 
 
 def _script(job: Job) -> tuple[str, ...]:

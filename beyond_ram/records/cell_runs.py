@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..experiment.events import FIELDS, faults
+from ..experiment.events import faults
 from ..experiment.grammar import parse
 from ..experiment.paths import Value
 from ..files import DamagedError
 from ..text import plain
 from . import reading
-from .reading import MAYBE_TEXT, NUMBER
 from .run_files import COLUMNS, RUN_FILES
 from .run_json import RunRecord
 
@@ -23,29 +22,16 @@ if TYPE_CHECKING:
 NO_RECORD = "no_record"
 """The outcome of a requested run without a record."""
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
-# Fields of a cell's record that RunRecord does not type, as it is of a plain command too.
-_DEEPER: reading.Types = {
-    "completed_work": (bool,),
-    "work.ids_sha256": MAYBE_TEXT,
-    "work.answer_sha256": MAYBE_TEXT,
-    "work.requests": (dict,),
-    "work.requests.*": (dict,),
-    "work.requests.*.*": (int,),
-    "work.endpoint": (dict,),
-    "work.endpoint.*": (int, float),
-    **{f"work.{name}": (*field.types, type(None)) for name, field in FIELDS.items()},
-    **{f"work.{name}": NUMBER for name in ("requests_failed", "in_flight_max")},
-    "limit.probes": (list,),
-    "limit.probes.*": (dict,),
-}
 
 
 def record(folder: Path) -> RunRecord:
     """Read run.json of a run's folder. Raises DamagedError if it is truncated, of another kind, or of another cell."""
     path = folder / _RECORD
-    content = reading.record(folder, _DEEPER)
+    content = reading.record(folder)
     if "workload" not in content:
         reading.refuse(path, "'workload' is missing")
+    if content["completed_work"] is None:
+        reading.refuse(path, "'completed_work' is neither true nor false")
     if content["cell"] != (described := cell(folder)):
         wrong = [key for key in {**content["cell"], **described} if content["cell"].get(key) != described.get(key)]
         what = f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}"

@@ -17,29 +17,19 @@ from .run_files import COLUMNS, RUN_FILES
 from .run_json import RunRecord
 
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
-NUMBER = (int, float, type(None))
-MAYBE_TEXT = (str, type(None))
-Types = Mapping[str, tuple[type, ...]]
 # Fields of events with the values of several processes, and endings of quantities.
 _OF_MANY = ("worker_anon_bytes",)
 _QUANTITIES = ("_bytes", "_s", "_ms")
 
 
-def record(folder: Path, deeper: Types | None = None) -> RunRecord:
-    """Read run.json of a run's folder and check its types, including those of `deeper`.
-
-    Raises DamagedError if it is truncated or of another kind.
-    """
+def record(folder: Path) -> RunRecord:
+    """Read run.json of a run's folder and check its types. Raises DamagedError if it is truncated or of another kind."""
     path = folder / _RECORD
     content = json_of(text_of(path), path)
     if not isinstance(content, dict):
         refuse(path, f"no JSON object, but a {type(content).__name__}")
     if wrong := run_json.fault(content):
         refuse(path, wrong)
-    check_quantities({key: content[key] for key in run_json.UNTYPED if key in content}, path)
-    for where, kinds in (deeper or {}).items():
-        if not _has_type(content, where.split("."), kinds):
-            refuse(path, f"'{where}' is of a wrong type")
     return cast(RunRecord, content)
 
 
@@ -111,16 +101,6 @@ def _row(values: list[str], path: Path, number: int) -> list[float | str | None]
     if any(isinstance(value, float) and not math.isfinite(value) for value in row):
         refuse(path, f"line {number} holds something that is no number")
     return row
-
-
-def _has_type(value: Any, where: list[str], kinds: tuple[type, ...]) -> bool:
-    """Whether the value at a path has one of some types, or is missing."""
-    if not where:
-        return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
-    if where[0] == "*":
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return all(_has_type(part, where[1:], kinds) for part in parts)
-    return not isinstance(value, dict) or where[0] not in value or _has_type(value[where[0]], where[1:], kinds)
 
 
 def check_quantities(content: dict[str, Any], path: Path, where: str = "") -> None:

@@ -299,6 +299,134 @@ class AttachedEntry(TypedDict, total=False):
     before: BeforeEntry
 
 
+class WorkEntry(TypedDict, total=False):
+    """What the program did."""
+
+    rows: float | None
+    bytes_in: float
+    tokens: float | None
+    rows_per_worker: dict[str, float]
+    rows_expected: float
+    rows_delivered: float
+    rows_twice: float
+    rows_missing: float
+    rows_wrong: float
+    ids_sha256: str
+    answer_sha256: str
+    """Of what a script printed and wrote."""
+    printed_bytes: int
+    files_written: int
+    files_bytes: int
+    requests: dict[str, dict[str, int]]
+    """By kind, then by process: `main` or `worker`."""
+    requests_failed: int
+    bytes_received: int
+    in_flight_max: int
+    endpoint: dict[str, float]
+    """What the local server did itself."""
+
+
+class MemoryEntry(TypedDict, total=False):
+    """Memory of the process tree at a time."""
+
+    t_s: float
+    rss_bytes: float
+    anon_bytes: float
+    kept_bytes: float
+    from_cache: bool
+    """Whether a shard came from the cache."""
+
+
+class AttemptEntry(TypedDict, total=False):
+    """A start under a limit."""
+
+    outcome: str
+    duration_s: float | None
+    peak_bytes: int | None
+    shards: list[MemoryEntry]
+    """After each of them."""
+    course: list[MemoryEntry]
+
+
+class ProbeEntry(TypedDict, total=False):
+    """A run of a search for a limit."""
+
+    limit_bytes: float | None
+    outcome: str
+    reason: str
+    completed_work: bool
+    duration_s: float
+    work_s: float
+    """Until its work was done."""
+    waited_s: float | None
+    """For memory."""
+    major_faults: float
+    read_bytes: float | None
+    cgroup_bytes: float | None
+    from_cache_bytes: float | None
+
+
+class LimitEntry(TypedDict, total=False):
+    """The search for the smallest limit."""
+
+    not_run: str
+    tolerance: float
+    probes: list[ProbeEntry]
+    killed_at_bytes: int | None
+    """The largest limit that did not suffice, by how the run ended."""
+    failed_at_bytes: int | None
+    timed_out_at_bytes: int | None
+    completed_at_bytes: int | None
+    completed_runs: int
+    request_bytes: int | None
+    """What the run without a limit would have requested."""
+    from_cache_bytes: int | None
+    out_of_budget: bool
+    speed_share: float
+    speed_kept_at_bytes: int | None
+    slowed_at_bytes: int | None
+    speed_probes: list[dict[str, Any]]
+    speed_not_run: str
+
+
+class StepEntry(TypedDict, total=False):
+    """A holder, and what was given back when it was released."""
+
+    holder: str
+    kind: str
+    type: str
+    released_bytes: int
+    objects_bytes: int
+    also_held_by: list[str]
+    released_before: dict[str, int]
+    """Owners of pages in which its objects lay too."""
+    fragments: bool
+
+
+class WhyEntry(TypedDict, total=False):
+    """What held its memory at its end."""
+
+    not_run: str
+    start_bytes: int
+    end_bytes: int
+    peak_bytes: int
+    stayed_bytes: int
+    imports_bytes: int
+    floor_bytes: float
+    """Smaller holders are not named."""
+    steps: list[StepEntry]
+    malloc_bytes_more: int
+    python_bytes_more: int
+    arrow_bytes_more: int
+    processes: list[dict[str, Any]]
+    threads: int
+    sites: dict[str, list[dict[str, Any]]]
+    status: int
+    error: str | None
+    ended_early: str
+    measuring_s: float
+
+
 class RunRecord(TypedDict):
     """All of it."""
 
@@ -324,8 +452,7 @@ class RunRecord(TypedDict):
     measuring_s: NotRequired[float]
     """With all that is not measured: start of the driver, input, checks."""
     provenance: ProvenanceEntry
-    work: dict[str, Any]
-    """Rows, `bytes_in`, tokens, digests of the result, requests."""
+    work: WorkEntry
     peak: PeakEntry
     phases: NotRequired[list[PhaseEntry]]
     faults: NotRequired[FaultsEntry]
@@ -349,16 +476,11 @@ class RunRecord(TypedDict):
     elsewhere: NotRequired[str]
     """The folder of files that `--out` could not take."""
     attached: NotRequired[AttachedEntry]
-    attempts: NotRequired[list[dict[str, Any]]]
-    """Starts under a limit, until one completed."""
-    limit: NotRequired[dict[str, Any]]
-    """The search for the smallest limit."""
-    why: NotRequired[dict[str, Any]]
-    """What held its memory at its end."""
+    attempts: NotRequired[list[AttemptEntry]]
+    """Until one completed."""
+    limit: NotRequired[LimitEntry]
+    why: NotRequired[WhyEntry]
 
-
-UNTYPED = ("work", "attempts", "limit", "why")
-"""Keys of a record with objects of other rooms, whose quantities are checked alone."""
 
 _WRONG: Mapping[Any, str] = {
     str: "' is no text", bool: "' is neither true nor false", int: "' is no whole number", float: "' is no number",

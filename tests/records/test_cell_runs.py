@@ -66,7 +66,7 @@ DAMAGE = {
         edited(cell=CELL.replace(mode="direct").parameters()),
         "another cell, by its mode",
     ),
-    "ids a list": ("run.json", edited(work={"ids_sha256": []}), "'work.ids_sha256' is of a wrong type"),
+    "ids a list": ("run.json", edited(work={"ids_sha256": []}), "'work.ids_sha256' is no text"),
     "events cut": ("events.jsonl", cut, "cut in its last line"),
     "events cut at a line": ("events.jsonl", cut_at_a_line, "'end' is missing"),
     "events empty": ("events.jsonl", text(""), "empty"),

@@ -16,7 +16,7 @@ from beyond_ram.records.run_json import RunRecord, fault
 def record(tmp_path_factory):
     out = tmp_path_factory.mktemp("run")
     words = ["--max-rss", "900M", "--input", __file__, "--", sys.executable, "-c", "import time; time.sleep(0.1)"]
-    assert main(["watch", "--out", str(out), *words]) == 0
+    assert main(["watch", "--out", str(out), *words]) in (0, 3)  # 3: whether the ceiling was kept is not known
     return json.loads((out / "run.json").read_text())
 
 
