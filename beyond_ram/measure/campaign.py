@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import math
 import os
 import secrets
 import time
@@ -85,9 +86,9 @@ class Campaign:
             self.show(f"run {len(self.runs) + len(runs) + 1}: {member.case}, {member.side}, {block.name}; {used}")
             runs.append(self.once(member, number, block.name))
         self.runs += runs
-        line = {"used_s": round(self.used_s, 3), "runs": [asdict(run) for run in runs]}
+        line = {"used_s": round(self.used_s, 3), "runs": [asdict(run) | {"values": _nulls(run.values)} for run in runs]}
         with (self.out / BLOCKS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps(line, allow_nan=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -167,6 +168,11 @@ def _difference(existing: Any, wanted: Mapping[str, Any]) -> str:
     return f"{name.replace('_', ' ')}{shown}"
 
 
+def _nulls(values: Mapping[str, float]) -> dict[str, float | None]:
+    """Values for JSON, which has no NaN."""
+    return {name: None if math.isnan(value) else value for name, value in values.items()}
+
+
 def _read(path: Path) -> tuple[list[Run], float]:
     """The runs of all complete blocks, and the seconds that were used until the last. A cut last line is removed."""
     runs, used_s, whole = list[Run](), 0.0, 0
@@ -177,7 +183,9 @@ def _read(path: Path) -> tuple[list[Run], float]:
             break
         try:
             block = json.loads(line)
-            runs += [Run(**one | {"member": Member(**one["member"])}) for one in block["runs"]]
+            for one in block["runs"]:
+                values = {name: math.nan if value is None else value for name, value in one["values"].items()}
+                runs.append(Run(**one | {"member": Member(**one["member"]), "values": values}))
             used_s = float(block["used_s"])
         except (ValueError, TypeError, KeyError):
             raise DamagedError(f"{path}: a line is damaged; remove the folder, or name another --out") from None

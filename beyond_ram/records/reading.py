@@ -23,7 +23,7 @@ _QUANTITIES = ("_bytes", "_s", "_ms")
 
 
 def record(folder: Path) -> RunRecord:
-    """Read run.json of a run's folder and check its types. Raises DamagedError if it is truncated or of another kind."""
+    """Read run.json of a run's folder and check its types. Raises DamagedError if it is cut or of another kind."""
     path = folder / _RECORD
     content = json_of(text_of(path), path)
     if not isinstance(content, dict):

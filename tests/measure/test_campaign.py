@@ -1,6 +1,7 @@
 """Campaigns: budget, resuming after the last complete block, other questions."""
 
 import json
+import math
 
 import pytest
 
@@ -39,6 +40,17 @@ def fill(campaign, policy, budget_s=1e9, run_s=1.0, stop=10**6):
     campaign.__post_init__()
     campaign.run(policy, budget_s)
     return made
+
+
+def test_metric_that_is_missing_is_null_in_the_file(tmp_path):
+    with opened(tmp_path / "out", {"of": "a"}) as campaign:
+        campaign.once = lambda *of: Run(*of, "completed", values={"known": 1.5, "missing": math.nan})
+        campaign.run(Rounds(1), 9)
+    assert json.loads((campaign.out / BLOCKS).read_text())["runs"][0]["values"] == {"known": 1.5, "missing": None}
+    with opened(campaign.out, {"of": "a"}) as again:
+        values = again.runs[0].values
+        assert values["known"] == 1.5
+        assert math.isnan(values["missing"])
 
 
 @pytest.mark.parametrize("stop", range(1, 9))
