@@ -343,8 +343,10 @@ def _value_of(text: str, name: re.Match[str]) -> int:
 
 def _in_two_words(text: str, name: re.Match[str]) -> str:
     """A name that is written with a blank, as `API key` or `pass phrase`; empty if it is none."""
-    before = re.search(r"([a-z]+) $", text[max(0, name.start() - 30) : name.start()].lower())
     word = name[0].lower()
+    if word != "key" and word not in _PASS:
+        return ""
+    before = re.search(r"([a-z]+) $", text[max(0, name.start() - 30) : name.start()].lower())
     is_name = before and ((word == "key" and _KEYS.fullmatch(before[1])) or (before[1] == "pass" and word in _PASS))
     return f"{before[1]}_{word}" if before and is_name else ""
 

@@ -118,3 +118,27 @@ def test_no_secret_of_a_failed_job_is_shown(console_of, tmp_path):
     console("", LogEvent.JOB_ERROR, level=logging.ERROR, shellcmd=shell, aux={}, **job)
     shown = console.stream.getvalue()
     assert "hunter2" not in shown and "--token" in shown and "working\nValueError: bad token=***" in shown
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"reason": "Params have changed: before: --token=hunter2"},
+        {"reason": "Params have changed: before: '--token',\n'hunter2'"},
+        {"input": ["https://me:hunter2@host/x~1"]},
+    ],
+)
+def test_no_secret_of_a_planned_job_is_shown(console_of, changed):
+    console = console_of(dryrun=True)
+    run = "growth/stack~current/num_files~1/rep~1"
+    job = {"rule_name": "measure", "jobid": 7, "input": ["a/manifest.json"], "output": [f"runs/{run}/run.json"]}
+    job |= {"log": [], "reason": "Forced execution", "wildcards": {"run": run}, "priority": 3, "rule_msg": None}
+    job |= {"benchmark": None, "resources": {}, "threads": 1, "is_checkpoint": False, "is_handover": False}
+    job |= {"local": False, "indent": ""}
+    console("", LogEvent.JOB_INFO, **job)
+    plain = console.stream.getvalue()
+    assert f"    output: runs/{run}/run.json\n" in plain
+    assert "    jobid: 7\n    reason: Forced execution\n" in plain
+    console("", LogEvent.JOB_INFO, **job | changed)
+    assert "hunter2" not in console.stream.getvalue()
+    assert "***" in console.stream.getvalue()
