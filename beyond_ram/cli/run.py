@@ -47,12 +47,14 @@ def check(words: Sequence[str]) -> None:
     """Raise ValueError for an option that is not in snakemake's help; it would answer with 120 lines of usage."""
     from ..text import did_you_mean
 
-    usage = subprocess.run(["snakemake", "--help"], capture_output=True, text=True, check=True).stdout
-    options = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", usage))
-    for word in itertools.takewhile(lambda word: word != "--", words):
-        name = word.partition("=")[0] if word[:2] == "--" else word[:2]
-        if re.fullmatch(r"--?[a-zA-Z]\S*", word) and not any(option.startswith(name) for option in options):
-            raise ValueError(f"no option {name} of beyond-ram run or snakemake{did_you_mean(name, options)}")
+    given = filter(re.compile(r"--?[a-zA-Z]\S*").fullmatch, itertools.takewhile(lambda word: word != "--", words))
+    names = [word.partition("=")[0] if word[:2] == "--" else word[:2] for word in given]
+    if not {*names} <= {*_CORES, "-n", "--configfile", "--config"}:  # the help takes a second
+        usage = subprocess.run(["snakemake", "--help"], capture_output=True, text=True, check=True).stdout
+        options = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", usage))
+        for name in names:
+            if not any(option.startswith(name) for option in options):
+                raise ValueError(f"no option {name} of beyond-ram run or snakemake{did_you_mean(name, options)}")
 
 
 def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
