@@ -69,9 +69,3 @@ def test_mistyped_option_is_one_line(path, monkeypatch):
     for word, hint in (("--confgfile=x", "did you mean '--configfile'"), ("-y", "no option -y")):
         with pytest.raises(ValueError, match=hint):
             check(["-n", word])
-
-
-@pytest.mark.parametrize("words", [["--cores", "0"], ["-c0"], ["-j", "0"], ["--cores=0"]])
-def test_no_cores_are_refused(words, tmp_path):
-    with pytest.raises(ValueError, match="0 cores"):
-        snakemake(words, tmp_path, tmp_path)

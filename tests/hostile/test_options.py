@@ -53,6 +53,7 @@ def workspace(tmp_path_factory):
     (here / "lock.txt").write_bytes(LOCK)
     (here / "latin.yaml").write_bytes(b"# caf\xe9\na: 1\n")
     (here / "circle").symlink_to("circle")
+    os.mkfifo(here / "fifo")
     for name, content in FILES.items():
         (here / name).parent.mkdir(exist_ok=True)
         (here / name).write_text(content)
@@ -86,6 +87,7 @@ FILES = {
     "data/a.jsonl": '{"text": "a"}\n',
     "file": "here",
     "tokenizer.json": "{}",
+    "bare/run.json": '{"peak": {}}',
     "list.yaml": "- a\n",
     "numbers.yaml": "1: 2\n",
     "open.yaml": "a: [1, 2\nb: 3\n",
@@ -125,6 +127,10 @@ NO_CONFIGS = {
     "anchor": "anchor.yaml, line 1, column 4: no YAML",
     "two": "two.yaml, line 2, column 1: no YAML",
 }
+NO_REQUIREMENTS = (
+    "idna==3 --hash=x", "idna==3 ; python_version > \"3\" --hash=x", "idna==3 # comment", "idna @ checkout", "idna==",
+    "idna==3\n--index-url=https://example.com", "--requirement=file:///etc/passwd", "./tool",
+)  # fmt: skip
 # Arguments, and a pattern of the expected line.
 CASES = {
     "": "the following arguments are required: COMMAND",
@@ -134,6 +140,12 @@ CASES = {
     "watch --interval-ms soon -- true": "argument --interval-ms: soon: an interval is",
     "watch --memory-limit 2Q -- true": "'2Q' is no size",
     "watch --memory-limit 2 -- true": "'2': every command needs more than that; say 500M or 2G",
+    "watch --memory-limit 0 -- true": "'0': every command needs more than that",
+    "watch --max-rss=0.0G -- true": "argument --max-rss",
+    "watch --max-rss=-1 -- true": "argument --max-rss",
+    "watch --max-rss=2X -- true": "argument --max-rss",
+    "watch --max-rss= -- true": "argument --max-rss",
+    "watch --reader top -- true": "invalid choice: 'top' .choose from '?procfs",
     f"watch --memory-limit {'9' * 400}T -- true": "argument --memory-limit: .* is more than any machine has",
     "watch --nonsense -- true": "unrecognized arguments: --nonsense|the following",
     "watch train.py": "a script, which needs its interpreter: beyond-ram watch -- python train.py$",
@@ -146,6 +158,7 @@ CASES = {
     "watch list.yaml": "list.yaml is not executable",
     "watch ./nothing": "./nothing: there is no such file",
     "watch foreign": "foreign is a folder, no command",
+    "watch -- ''": "no command",
     "watch sleep 1 --seconds 3": "--seconds 3; a command and its options go behind --",
     "watch --memroy-limit 2G -- true": "did you mean '--memory-limit'",
     "watch --timeout 5 -- true": "unrecognized arguments: --timeout; see beyond-ram watch --help",
@@ -153,11 +166,22 @@ CASES = {
     "watch --pid 0": "'0' is no process id",
     "watch --pid 1 -- true": "either a command, or --pid",
     "watch --pid 1 --follow": "--follow is for a command",
+    "watch --pid 1 --memory-limit 1G": "--memory-limit is for a command",
+    "watch --reset-marks -- true": "--reset-marks goes with --pid",
+    "watch --pid 4194303": "there is no such process here",
+    "watch --cgroup /nobody": "there is no such group",
+    "watch --cgroup ''": "names no group",
+    "watch --cgroup .": "names no group",
+    "watch --slurm x": "a job's id is a number",
+    "watch --slurm 99999999": "it has no group on this node",
+    "watch --container no-such-container": "no-such-container",
     "watch --wait nan --slurm 1": "a time to wait is from 0 to 3600 seconds",
     "watch --out train.py -- true": "--out train.py: a file, and has to be a folder",
     "watch --html train.py -- true": "train.py: holds no page",
     "watch --html nothing/run.html -- true": "nothing: there is no such folder",
     "watch --input nothing -- true": "nothing: no such file",
+    "watch --input foreign -- true": "foreign",
+    "watch --input fifo -- true": "fifo",
     "watch --html - -- true": "--html -: a page goes into a file",
     "watch --self-test --out run": "--self-test goes alone",
     "watch --self-test -- true": "--self-test goes alone",
@@ -170,6 +194,7 @@ CASES = {
     "show": "required: FOLDER",
     "show nothing": "nothing: no run is in there .*; name the folder of `watch --out`",
     "job --record train.py": "there is none; `beyond-ram watch --out train.py` writes it",
+    "job --record bare": "bare/run.json.* or cut",
     "limit -- python train.py": "it takes the file alone: beyond-ram limit train.py",
     "limit train.py --epochs 3": "arguments of the script go into --args",
     "limit train.py --share 90": "'90': a share is from 0 to below 1",
@@ -192,6 +217,12 @@ CASES = {
     f"{FIT} --largest 5 -- sleep {{a}}": "--largest",
     "fit --memory 1G --grow a=10..99 --largest 15 -- sleep {a}": "--largest",
     f"{FIT} --vary a=3 -- sleep {{a}}": "a is named twice",
+    f"{FIT} -- sleep {{a}} {{b}}": "b",
+    f"{FIT} -- ": "program",
+    "fit --memory 1G --vary a=1.5 -- sleep {a}": "1.5",
+    "fit --memory 1G --grow a=5..5 -- sleep {a}": "a",
+    "fit --memory 1G --vary a=1 --grow a=1..5 -- sleep {a}": "a",
+    "fit --memory 1G --grow a=1..5 --grow b=1..5 -- sleep {a} {b}": "b",
     "fit --memory 1G -- sleep": "what may vary",
     "fit --memory 1G --vary method=fork,spawn -- sleep {method}": "for words, run fit once with each",
     "fit --memory 1G --vary a -- sleep {a}": "write it as workers=0,2,4",
@@ -214,6 +245,9 @@ CASES = {
     "run --configfile upper.yaml": "upper.yaml, experiments.Mine: ",
     "run --configfile stack.yaml": "stack.yaml, experiments.x.matrix.stack: has to be a list, as .'loaders'.",
     "run --configfile": "argument --configfile",
+    "run --cores 0": "0 cores",
+    "run -c0": "0 cores",
+    "run -j 0": "0 cores",
     "run --configfile nothing.yaml": "there is no config file .*/nothing.yaml",
     **{f"run --configfile {name}.yaml": pattern for name, pattern in NO_CONFIGS.items()},
     "compare": "required: BASELINE, CANDIDATE",
@@ -227,6 +261,7 @@ CASES = {
     f"{GATE} --budget 0": "argument --budget",
     "gate --baseline datasets==5": "required: --candidate",
     "gate --baseline 'no requirement' --candidate datasets==5": "'no requirement' is no requirement",
+    **{f"gate --candidate datasets==5 '--baseline={text}'": "is no requirement" for text in NO_REQUIREMENTS},
     "gate --baseline none.whl --candidate datasets==5": "there is no wheel none.whl",
     "gate --baseline my.set==5 My_Set==4 --candidate datasets==5": "my-set: asked for twice on one side",
     "gate --baseline no-such-package==1 --candidate no-such-package==2": "no stack of these cells has no-such-package",
