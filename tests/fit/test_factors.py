@@ -1,6 +1,5 @@
 """Factors on the command line: parsing, and refusals in one line."""
 
-
 from beyond_ram.fit.factors import plan
 
 COMMAND = ["python", "train.py", "--workers", "{workers}", "--rows={rows}"]
