@@ -299,6 +299,7 @@ CASES = {
     "tokenize file --tokenizer nothing --out ids": "--tokenizer nothing: no tokenizer.json there",
     "tokenize nothing.jsonl --tokenizer tokenizer.json --out ids": "nothing.jsonl: no such file, folder or pattern",
     "tokenize file --tokenizer tokenizer.json --out file": "--out file: has to be a folder",
+    "tokenize file --tokenizer tokenizer.json --out s3://u:hunter2@h/t": "^(?!.*hunter2).*--out",
     f"{TOKENIZE} --workers 0": "'0': at least one worker",
     f"{TOKENIZE} --format text": "argument --format: invalid choice: 'text'",
     f"{TOKENIZE} --shard 0/2": "'0/2': it has to be I/N, with I from 1 to N",
