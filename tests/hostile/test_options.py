@@ -40,6 +40,7 @@ def workspace(tmp_path_factory):
         shutil.copy(ROOT / name, project / name)
     (project / "envs" / "latin.txt").write_bytes(b"numpy==1.0\n# caf\xe9\n")
     (project / "envs" / "latin.in").write_text("numpy\n")
+    (project / "envs" / "conda.yaml").touch()
     run_once(here / "results" / "runs")
     (here / "results" / ".beyond-ram-results").touch()
     run_once(here / "cut" / "runs")
@@ -102,6 +103,7 @@ FILES = {
     "none.yaml": "experiments: {}\n",
     "removed.yaml": "defaults: none\nexperiments: {x: null}\n",
     "only.yaml": "only: []\n",
+    "grwth.yaml": "only: [grwth]\n",
     "truth.yaml": EXPERIMENT.replace("workload: load", "workload: load, repeats: true"),
     "switch.yaml": EXPERIMENT.replace("loader:", "batch_size: [on], loader:"),
     "long.yaml": EXPERIMENT.replace("{x:", "{" + 300 * "x" + ":"),
@@ -244,6 +246,7 @@ CASES = {
     "run --configfile twice.yaml": "twice.yaml, line 3, column 1: no YAML: key 'experiments' stands twice",
     "run --configfile none.yaml": "none.yaml, experiments: names none",
     "run --configfile removed.yaml": "removed.yaml, experiments: none is left to run",
+    "run --configfile grwth.yaml": "grwth.yaml, only: no experiment 'grwth'; did you mean 'growth'",
     "run --configfile only.yaml": "only.yaml, only: .* at least 1 item",
     "run --configfile truth.yaml": "truth.yaml, experiments.x.repeats: true and false are no numbers",
     "run --configfile switch.yaml": "switch.yaml, experiments.x.matrix.batch_size.0: true and false .* on and off",
@@ -259,6 +262,8 @@ CASES = {
     "compare": "required: BASELINE, CANDIDATE",
     "compare current new": "results: no run of stack 'new' \\(there are: current\\)",
     "compare current new --results nothing": "neither current nor new is a folder, nor is there a folder nothing with",
+    "compare ./nodir results": "nodir: no results folder, there is no such folder",
+    "compare results ./nodir": "nodir: no results folder, there is no such folder",
     "compare current new --results foreign": "foreign: no results folder",
     "compare current new --results cut": "cut/runs/.*/run.json: no JSON, or cut",
     "compare current new --results moved": "moved/runs/.*/run.json: the record of another cell, by its rep",
@@ -287,6 +292,7 @@ CASES = {
     "stack add driver numpy": "driver.txt exists, and was not made from",
     "stack add locks numpy": "'locks' cannot name a stack",
     "stack add current numpy": "current.in exists",
+    "stack add conda numpy": "conda.yaml exists",
     "stack add -- mine --index-url=http://x": "'--index-url=http://x' is no requirement",
     "stack add -- mine '-r /etc/passwd'": "'-r /etc/passwd' is no requirement",
     "stack add -- mine 'numpy --hash=sha256:00'": "is no requirement",
