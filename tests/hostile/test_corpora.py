@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from beyond_ram.experiment.corpora import FilesCorpus
 from ..corpora.conftest import Programs
 
 ROW = b'{"text": "words"}\n'
-Content = bytes | Callable[[Path], object]
 
 
 def sparse(size):

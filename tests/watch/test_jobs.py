@@ -1,13 +1,10 @@
 """The line about a job, from made-up records and groups."""
 
-import sys
-
 import pytest
 
 from beyond_ram.watch import jobs
 
 MIB = 1 << 20
-JOB = [sys.executable, "-m", "beyond_ram", "job"]
 
 
 def group(folder, *, peak, cache, limit, kills=0):
