@@ -87,6 +87,7 @@ OUTSIDE = [
     f"{DATASET}/..%2F..%2F..%2F..%2Fsecret",
     f"{DATASET}/%2e%2e/%2e%2e/%2e%2e/%2e%2e/secret",
     f"{DATASET}/data/%2Fetc%2Fpasswd",
+    "/cdn/datasets/org/name/main/..%2F..%2F..%2F..%2Fsecret",
     f"{DATASET}//etc/passwd",
     f"{DATASET}/link",
     f"{DATASET}/README.md%00",
