@@ -13,7 +13,6 @@ import urllib.parse
 import pytest
 
 from beyond_ram import mask_secrets
-from beyond_ram.cli import main
 
 MASKED = {
     "--password=hunter2": "--password=***",
@@ -349,41 +348,18 @@ def test_quoted_text_is_kept_where_nothing_is_secret():
         assert mask_secrets.in_text(text) == text
 
 
-SECRETS = [f"planted-{number}" for number in range(6)]
-COMMAND = ["sh", "-c", f"exit 3 # --token {SECRETS[0]}", f"--password={SECRETS[1]}", "--secret", SECRETS[2],
-           f"https://me:{SECRETS[3]}@host"]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_no_secret_of_command_or_environment_is_stored(tmp_path):
-    environment = {**os.environ, "HF_TOKEN": SECRETS[4], "MY_PASSWORD": SECRETS[5]}
-    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", *COMMAND]
-    done = subprocess.run(words, env=environment, capture_output=True, check=False)
-    assert done.returncode == 3
-    stored = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
-    assert not [secret for secret in SECRETS if secret.encode() in stored + done.stdout + done.stderr]
-
-
 def test_no_way_to_pass_a_secret_leaves_it_in_the_files_and_the_page(tmp_path):
     commands = [*itertools.islice(ways(), 0, None, 20), *FORMS]
     command = ["true", *(word.replace("{}", PLANTED) for words in commands for word in words)]
     options = ["--out", str(tmp_path / "out"), "--html", str(tmp_path / "page.html")]
     words = [sys.executable, "-m", "beyond_ram", "watch", *options, "--", *command]
-    done = subprocess.run(words, capture_output=True, check=False)
+    environment = os.environ | {"HF_TOKEN": PLANTED, "MY_PASSWORD": PLANTED}
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
     assert (len(commands) > 200, done.returncode) == (True, 0)
     stored = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert {"run.json", "page.html"} <= set(stored)
     assert not [name for name, content in stored.items() if PLANTED.encode() in content]
     assert PLANTED.encode() not in done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_message_about_a_missing_command_has_no_secret(tmp_path):
-    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", "no-such-program"]
-    done = subprocess.run([*words, "--token", SECRETS[0]], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "no-such-program" in done.stderr
-    assert SECRETS[0] not in done.stderr
 
 
 def test_name_of_a_phase_has_no_secret_in_any_file(tmp_path):
@@ -397,11 +373,3 @@ def test_name_of_a_phase_has_no_secret_in_any_file(tmp_path):
     assert PLANTED.encode() not in done.stderr
     for name in ("load token=***", "--pin ***"):
         assert all(name in stored[file] for file in ("samples.csv", "events.jsonl", "run.json"))
-
-
-@pytest.mark.parametrize("words", [["curl", "-u", f"b:{PLANTED}", "x"], ["--interval-ms", f"--token={PLANTED}"]])
-def test_wrong_command_line_is_named_without_its_secrets(words, capfd):
-    with pytest.raises(SystemExit):
-        main(["watch", "--out", "o", *words])
-    error = capfd.readouterr().err
-    assert PLANTED not in error and "beyond-ram watch: " in error

@@ -96,14 +96,6 @@ def test_newest_is_the_newest_measured_release(folder):
     assert compared.others == ["other 7 → 8"]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), [("no.txt", None, "no file"), ("a.txt", "hello", "no lock")])
-def test_files_that_are_no_locks_are_refused(folder, name, content, message):
-    if content:
-        (folder / name).write_text(content)
-    with pytest.raises(ValueError, match=message):
-        compare.compare(str(folder / name), "newest", folder)
-
-
 def test_lines_of_other_cases_stay_and_of_removed_cases_go(folder):
     path = folder / tables.STEPS
     cases = [("one", "reads"), ("two", "sorts")]

@@ -103,14 +103,6 @@ def test_two_folders_are_compared_and_results_of_another_machine_need_an_option(
 
 
 @pytest.mark.slow
-def test_folder_that_does_not_exist_is_named(results, tmp_path, capsys):
-    absent = tmp_path / "nodir"
-    for sides in ((absent, results), (results, absent)):
-        assert compare(*sides) == 2
-        assert f"{absent}: no results folder, there is no such folder" in capsys.readouterr().err
-
-
-@pytest.mark.slow
 def test_runs_of_only_one_side_are_listed(results, tmp_path, capsys):
     """A failed job leaves no run. Such a candidate must not look as good as one that ran everything."""
     for rep in (1, 2):

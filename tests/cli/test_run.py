@@ -30,12 +30,6 @@ def test_folder_of_a_config_is_seen_from_the_callers(tmp_path):
     assert f'folder=!!str "{tmp_path / "there"}" #' in words
 
 
-def test_fault_of_a_merged_config_is_one_line_and_snakemake_does_not_start(tmp_path):
-    (tmp_path / "mine.yaml").write_text("only: [grwth]\n")
-    with pytest.raises(ValueError, match=r"mine\.yaml, only: no experiment 'grwth'; did you mean 'growth'"):
-        snakemake(["--configfile", "mine.yaml"], tmp_path, ROOT)
-
-
 @pytest.mark.parametrize("name", ["a b", "a: 'b' # \"c\"", "1", "é\\n"])
 def test_any_folder_name_reaches_snakemake_unchanged(tmp_path, name):
     from snakemake.cli import parse_config  # half a second for each process that collects the tests
@@ -69,9 +63,3 @@ def test_mistyped_option_is_one_line(path, monkeypatch):
     for word, hint in (("--confgfile=x", "did you mean '--configfile'"), ("-y", "no option -y")):
         with pytest.raises(ValueError, match=hint):
             check(["-n", word])
-
-
-@pytest.mark.parametrize("words", [["--cores", "0"], ["-c0"], ["-j", "0"], ["--cores=0"]])
-def test_no_cores_are_refused(words, tmp_path):
-    with pytest.raises(ValueError, match="0 cores"):
-        snakemake(words, tmp_path, tmp_path)

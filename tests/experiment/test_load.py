@@ -1,5 +1,6 @@
 """Faults of a config: their place and length, and limits on runs and values."""
 
+import re
 import tracemalloc
 
 import pytest
@@ -79,26 +80,24 @@ def test_many_faults_take_few_lines(config):
     assert "and 982 more" in faults(config)
 
 
-def test_lengths_of_documents_start_with_the_lowest(config):
-    tokenizer = config["corpora"]["binaries"]["tokenizer"]
-    corpus = {"source": "synthetic", "documents": 3, "document_characters": [9, 3], "tokenizer": tokenizer}
-    config["corpora"]["words"] = corpus
-    assert "document_characters: the lowest comes before the highest" in faults(config)
+WORDS = {"source": "synthetic", "documents": 3, "document_characters": [9, 3]}
 
 
-@pytest.mark.parametrize("versions", [["0.23.3", "0.13.3"], ["0.9.0", "0.9"], ["0.9", "new"]])
-def test_versions_of_a_ladder_are_oldest_first(config, versions):
-    config["ladders"]["tokenizers"]["versions"] = versions
-    assert "ladders.tokenizers.versions: " in faults(config)
+def ask(config, **question):
+    config["experiments"]["growth"]["questions"] = [{"metric": "tokens_per_cpu_s", **question}]
 
 
-def test_ladder_must_name_an_existing_experiment_and_metric(config):
-    config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
-    message = faults(config, [ROOT / "config.yaml"])
-    assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in message
-    assert "ladders.tokenizers.metrics: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in message
+def stream(config, repository, **more):
+    config |= {"corpora": {}, "repositories": {"mine": repository}}
+    config["experiments"] = {
+        "x": {"workload": "stream", "matrix": {"stack": ["current"], "repository": ["mine"]}, **more}
+    }
 
 
+TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
+PARQUET = {"source": "parquet", "files": 1, "rows_per_file": 1, "row_group_rows": 1, "row_bytes": 1}
+TOKENISE = {"inputs": ["data"], "out": "ids", "shards": 2, "tokenizer": "nowhere"}
+OWN = {"module": "examples/own_loader.py", "data": "x"}
 # ruff: noqa: E501
 FAULTS = [
     (lambda c: c.update(experimnts={}), "config.yaml: unknown key 'experimnts'; did you mean 'experiments'?"),
@@ -113,6 +112,33 @@ FAULTS = [
     (lambda c: c["experiments"]["growth"]["matrix"].update(num_files=[]), "experiments.growth.matrix.num_files: "),
     (lambda c: c["experiments"]["growth"]["matrix"].update(mode=["basic"], cache=["rerun"]), "need mode `shard`"),
     (lambda c: c["experiments"]["limited"]["matrix"].update(limit_mb=[0, 700]), "take the 0 out"),
+    (lambda c: stream(c, TARS), "has source webdataset; workload stream reads parquet or hub"),
+    (lambda c: stream(c, PARQUET, endpoint="https://x"), "endpoint"),
+    (lambda c: stream(c, {"source": "video", "seconds": 9999}), "less than or equal to 2600"),
+    (lambda c: c.update(tokenise=TOKENISE | {"shard": 2}), "tokenise: unknown key 'shard'; did you mean 'shards'?"),
+    (lambda c: c.update(tokenise=TOKENISE | {"shards": 0}), "tokenise.shards: "),
+    (lambda c: c.update(tokenise=TOKENISE | {"stack": "encoders"}), "tokenise.stack: no stack 'encoders' in envs/; did you mean 'encoder'?"),
+    (lambda c: c.update(tokenise=TOKENISE), "tokenise.tokenizer: nowhere: no tokenizer.json there"),
+    (lambda c: c.update(tokenise=TOKENISE | {"out": "~/ids"}), "tokenise.out: begins with '~'"),
+    (lambda c: c.update(tokenise=TOKENISE | {"append": "a\0b"}), "tokenise.append: "),
+    (lambda c: c.update(tokenise=TOKENISE | {"inputs": ["s3://me:a-SECRET@bucket/texts"]}), "tokenise.inputs.0: holds a password"),
+    (lambda c: c.update(loaders={"mine": OWN | {"data": "~/x"}}), "loaders.mine.data: begins with '~'"),
+    (lambda c: c.update(loaders={"mine": OWN | {"module": "a{b}.py"}}), "loaders.mine.module: holds '{'"),
+    (lambda c: c["corpora"].update(x={"tokenizer": {"hub": "a/b"}, "source": "files", "glob": ""}), "corpora.x.glob: is empty"),
+    (lambda c: c["corpora"].update(x={"tokenizer": {"hub": "a/b"}, "source": "files", "glob": ["a", "$X/b"]}), "corpora.x.glob.1: holds $X"),
+    (lambda c: c["corpora"].update(x={"source": "python", "tokenizer": {"path": "a\x07"}}), "corpora.x.tokenizer.path: holds the character U+0007"),
+    (lambda c: c["corpora"].update(words=c["corpora"]["binaries"] | WORDS), "document_characters: the lowest comes before the highest"),
+    (lambda c: c["ladders"]["tokenizers"].update(versions=["0.23.3", "0.13.3"]), "ladders.tokenizers.versions: "),
+    (lambda c: c["ladders"]["tokenizers"].update(versions=["0.9.0", "0.9"]), "ladders.tokenizers.versions: "),
+    (lambda c: c["ladders"]["tokenizers"].update(versions=["0.9", "new"]), "ladders.tokenizers.versions: "),
+    (lambda c: c["ladders"]["tokenizers"].update(experiment="alon"), "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?"),
+    (lambda c: c["ladders"]["tokenizers"].update(metrics=["grown_anon_byte"]), "ladders.tokenizers.metrics: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?"),
+    (lambda c: ask(c, metric="peak_grown_anon"), "growth.questions.0.metric: .*'peak_grown_anon'.* did you mean 'peak_grown_anon_bytes'?"),
+    (lambda c: ask(c, metric="peak_rss_bytes"), "growth.questions.0.metric: no metric 'peak_rss_bytes' that is compared in workload tokenize.*peak_grown_anon_bytes"),
+    (lambda c: ask(c, compare="batchsize"), "growth.questions.0.compare: .*'batchsize'.* did you mean 'batch_size'?"),
+    (lambda c: ask(c, compare="num_files"), "growth.questions.0.compare: .*'num_files'"),
+    (lambda c: ask(c, where={"nothing": [1]}), "growth.questions.0.where: .*'nothing'"),
+    (lambda c: ask(c, where={"num_files": [44, 7]}), "growth.questions.0.where.num_files: .*'7'.*44"),
 ]  # fmt: skip
 
 
@@ -120,7 +146,7 @@ FAULTS = [
 def test_a_fault_is_one_line_that_names_file_and_key(config, change, words):
     change(config)
     message = faults(config, [ROOT / "config.yaml"])
-    assert words in message
+    assert "SECRET" not in message and (words in message or re.search(words, message))
     assert all("config.yaml" in line for line in message.splitlines())
 
 
@@ -130,48 +156,6 @@ def test_fault_names_the_file_that_has_the_key(tmp_path, config, root):
     config["experiments"]["growth"]["matrix"]["stack"] = ["curent"]
     with pytest.raises(ConfigError, match=r"mine\.yaml, experiments\.growth\.matrix\.stack: "):
         load(config, [root / "config.yaml", mine], root)
-
-
-TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
-
-
-@pytest.mark.parametrize(
-    ("experiment", "repository_", "fault"),
-    [
-        ({"workload": "stream"}, TARS, "has source webdataset; workload stream reads parquet or hub"),
-        ({"workload": "stream", "endpoint": "https://x"}, {"source": "parquet"}, "endpoint"),
-        ({"workload": "stream"}, {"source": "video", "seconds": 9999}, "less than or equal to 2600"),
-    ],
-)
-def test_repository_that_cannot_be_read_is_refused(experiment, repository_, fault, root):
-    if repository_["source"] == "parquet":
-        repository_ |= {"files": 1, "rows_per_file": 1, "row_group_rows": 1, "row_bytes": 1}
-    named = {**experiment, "matrix": {"stack": ["current"], "repository": ["mine"]}}
-    config = {"corpora": {}, "repositories": {"mine": repository_}, "experiments": {"x": named}}
-    with pytest.raises(ConfigError, match=fault):
-        load(config, root=root)
-
-
-@pytest.mark.parametrize(
-    ("question", "key", "words"),
-    [
-        ({"metric": "peak_grown_anon"}, "metric", ["'peak_grown_anon'", "did you mean 'peak_grown_anon_bytes'?"]),
-        (
-            {"metric": "peak_rss_bytes"},
-            "metric",
-            ["no metric 'peak_rss_bytes' that is compared in workload tokenize", "peak_grown_anon_bytes"],
-        ),
-        ({"compare": "batchsize"}, "compare", ["'batchsize'", "did you mean 'batch_size'?"]),
-        ({"compare": "num_files"}, "compare", ["'num_files'"]),
-        ({"where": {"nothing": [1]}}, "where", ["'nothing'"]),
-        ({"where": {"num_files": [44, 7]}}, "where.num_files", ["'7'", "44"]),
-    ],
-)
-def test_unanswerable_question_gets_one_line(config, question, key, words):
-    config["experiments"]["growth"]["questions"] = [{"metric": "tokens_per_cpu_s", **question}]
-    (line,) = faults(config).splitlines()
-    assert f"experiments.growth.questions.0.{key}: " in line
-    assert all(word in line for word in words)
 
 
 def test_question_may_name_a_number_of_a_script(config):

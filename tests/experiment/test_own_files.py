@@ -49,26 +49,6 @@ def test_config_needs_no_experiments_beside_the_section(section):
         load({"results": "results"}, [], ROOT)
 
 
-@pytest.mark.parametrize(
-    ("changed", "fault"),
-    [
-        ({"shard": 2}, "tokenise: unknown key 'shard'; did you mean 'shards'?"),
-        ({"shards": 0}, "tokenise.shards: "),
-        ({"stack": "encoders"}, "tokenise.stack: no stack 'encoders' in envs/; did you mean 'encoder'?"),
-        ({"tokenizer": "nowhere"}, "tokenise.tokenizer: nowhere: no tokenizer.json there"),
-        ({"out": "~/ids"}, "tokenise.out: begins with '~'"),
-        ({"append": "a\0b"}, "tokenise.append: "),
-        ({"inputs": ["s3://me:a-SECRET@bucket/texts"]}, "tokenise.inputs.0: holds a password"),
-    ],
-)
-def test_a_fault_is_a_line(section, changed, fault):
-    with pytest.raises(ConfigError) as error:
-        load({"tokenise": section | changed}, [], ROOT)
-    (line,) = str(error.value).splitlines()
-    assert line.startswith(fault)
-    assert "SECRET" not in line
-
-
 def test_copy_is_as_recorded_while_all_files_have_their_sizes(section, tmp_path):
     own = Tokenise.model_validate(section | {"out": str(tmp_path / "ids")})
     record, other, file = tmp_path / "record", tmp_path / "copy", tmp_path / "ids" / "tokens.bin"

@@ -110,14 +110,6 @@ def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path):
     assert "lies in 'envs'" in refusal(tmp_path, results="project/envs/x")
 
 
-def own(**loader):
-    return {"loaders": {"mine": {"module": "examples/own_loader.py", "data": "x"} | loader}}
-
-
-def corpus(**keys):
-    return {"corpora": {"x": {"tokenizer": {"hub": "a/b"}} | keys}}
-
-
 def stream(**keys):
     matrix = {"stack": ["stream-current"], "repository": ["far"]}
     return {
@@ -125,20 +117,6 @@ def stream(**keys):
         "experiments": {"mine": {"workload": "stream", "matrix": matrix, **keys}},
         "ladders": {},
     }
-
-
-@pytest.mark.parametrize(
-    ("change", "beginning"),
-    [
-        (own(data="~/x"), "loaders.mine.data: begins with '~'"),
-        (own(module="a{b}.py"), "loaders.mine.module: holds '{'"),
-        (corpus(source="files", glob=""), "corpora.x.glob: is empty"),
-        (corpus(source="files", glob=["a", "$X/b"]), "corpora.x.glob.1: holds $X"),
-        (corpus(source="python", tokenizer={"path": "a\x07"}), "corpora.x.tokenizer.path: holds the character U+0007"),
-    ],
-)
-def test_every_other_path_is_checked(change, beginning):
-    assert refusal(ROOT, **change).startswith(beginning)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,11 @@
 """A user's files as a corpus: invalid ones get one line with their name and leave no folder; odd ones are read."""
 
-import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from beyond_ram.cli import main
@@ -19,15 +15,6 @@ from beyond_ram.experiment.corpora import FilesCorpus
 from ..corpora.conftest import Programs
 
 ROW = b'{"text": "words"}\n'
-Content = bytes | Callable[[Path], object]
-
-
-def parquet(table, cut=None):
-    def write(path):
-        pq.write_table(table, path)
-        path.write_bytes(path.read_bytes()[:cut])
-
-    return write
 
 
 def sparse(size):
@@ -44,31 +31,13 @@ def link(to):
     return lambda path: path.symlink_to(to)
 
 
-WORDS = pa.table({"text": ["words"]})
-
-
-def streams(path):
-    with path.open("wb") as file:
-        for _ in range(2):
-            with pa.ipc.new_stream(file, WORDS.schema) as writer:
-                writer.write_table(WORDS)
-
-
-# File, content, changes of the spec, and expected message.
+# File, content, changes of the spec, and expected message. tokenize/engine/test_inputs.py has what its readers refuse.
 REFUSED = {
     "empty text": ("a.txt", b"", {}, "the source holds no document"),
     "only rows without text": ("a.jsonl", b'{"text": ""}\n', {}, "the source holds no document"),
     "a directory": ("a.txt", Path.mkdir, {}, "'a.txt' matches no file"),
     "a link to nowhere": ("a.txt", link("gone"), {}, "a.txt: a link that leads nowhere"),
     "a pipe": ("a.txt", os.mkfifo, {}, "'a.txt' matches no file"),
-    "text not UTF-8": ("a.txt", b"abc\xff", {}, "a.txt: not UTF-8 (0xff)"),
-    "a null": ("a.jsonl", ROW + b'{"text": null}\n', {}, "a.jsonl, line 2: column 'text' holds null"),
-    "half a pair": ("a.jsonl", b'{"text": "\\ud800"}\n', {}, "half of a surrogate pair"),
-    "CSV with an open quote": ("a.csv", b'text\n"words\n', {}, "a.csv, line 2: not CSV"),
-    "a cut gzip": ("a.txt.gz", gzip.compress(b"words" * 999)[:-9], {}, "a.txt.gz: truncated"),
-    "a cut Parquet": ("a.parquet", parquet(WORDS, -9), {}, "a.parquet: cannot be read"),
-    "Parquet of no rows": ("a.parquet", parquet(WORDS.slice(0, 0)), {}, "the source holds no document"),
-    "two Arrow streams": ("a.arrow", streams, {}, "after the end marker of Arrow"),
     "an ending that says nothing": ("a.doc", b"words", {}, 'a.doc ends in none of'),
     "a name that is no UTF-8": ("\udcff.txt", b"words", {"glob": "*.txt"}, "half of a surrogate pair"),
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import http.client
 import json
 import subprocess
 import sys
@@ -10,12 +9,9 @@ from pathlib import Path
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from beyond_ram.experiment import inputs
 from beyond_ram.gate.wheels import requirement
-from beyond_ram.hub import Hub
 from beyond_ram.stacks.locks import StackError
 
 from ..conftest import ROOT, project_files
@@ -165,56 +161,3 @@ def test_password_in_an_address_is_not_shown(tmp_path):
         requirement("git+file://me:planted-secret@localhost/nothing-here", tmp_path)
     assert "planted-secret" not in str(error.value)
     assert "nothing-here" in str(error.value)
-
-
-CANARY = b"outside, not for reading"
-PLACES = (
-    "secret outside link a.bin .git config datasets org name resolve main api tree cdn etc hostname proc self environ"
-)
-UPWARDS = ".. . %2e%2e %2E. %252e%252e ..%2f ..%5c ..\\ / // %2f %00 ~ ; ? # \u2025 %c0%ae%c0%ae %ff"
-PARTS = st.sampled_from([*PLACES.split(), *UPWARDS.split()])
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory):
-    """The address of an endpoint with forbidden files in and beside its folder."""
-    folder = tmp_path_factory.mktemp("served")
-    dataset = folder / "root" / "datasets" / "org" / "name"
-    (dataset / ".git").mkdir(parents=True)
-    (dataset / "a.bin").write_bytes(b"for all")
-    for place in (folder / "secret", folder / "root" / "secret", dataset / ".git" / "config", folder / "outside"):
-        place.write_bytes(CANARY)
-    (dataset / "link").symlink_to(folder / "outside")
-    with Hub(folder / "root") as hub:
-        yield hub.url.removeprefix("http://")
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-@given(
-    begins=st.sampled_from(["/", "/datasets/org/name/resolve/main/", "/cdn/datasets/org/name/main/", "/api/datasets/"]),
-    parts=st.lists(st.one_of(PARTS, st.text(max_size=4)), max_size=9),
-    between=st.sampled_from(["/", "", "%2f"]),
-)
-def test_no_path_leads_out_of_the_served_folder(host, begins, parts, between):
-    path = (begins + between.join(parts)).encode("utf-8", "replace")
-    safe = b"".join(bytes([byte]) if 32 < byte < 127 else b"%%%02x" % byte for byte in path)
-    connection = http.client.HTTPConnection(host, timeout=10)
-    try:
-        connection.request("GET", safe.decode())
-        answer = connection.getresponse()
-        body = answer.read()
-    except http.client.BadStatusLine:  # the connection was closed: no HTTP
-        return
-    finally:
-        connection.close()
-    assert CANARY not in body
-    assert b"root:" not in body
-    assert answer.status < 500
-
-
-def test_file_of_the_served_folder_is_served(host):
-    connection = http.client.HTTPConnection(host, timeout=10)
-    connection.request("GET", "/datasets/org/name/resolve/main/a.bin")
-    assert connection.getresponse().read() == b"for all"
-    connection.close()

@@ -87,14 +87,21 @@ MALFORMED = {
     "long path": ("GET", f"/datasets/org/name/resolve/main/{'n/' * 2000}", None, {}),
     "limit below 0": ("GET", f"{API}/tree/main?limit=-1", None, {}),
     "long cursor": ("GET", f"{API}/tree/main?cursor={'9' * 5000}", None, {}),
+    "no JSON": ("POST", f"{API}/commit/main", b"no json", {}),
+    "no size": ("POST", f"{API}/preupload/main", b'{"files": [{"path": "x"}]}', {}),
+    "other type": ("POST", "/api/repos/create", b'{"name": "x", "type": "space"}', {}),
+    "list": ("POST", "/api/repos/create", b"[]", {}),
     "link to itself": ("GET", "/datasets/org/name/resolve/main/circle", None, {}),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path", "body", "headers"), MALFORMED.values(), ids=list(MALFORMED))
-def test_malformed_requests_get_a_status_4xx(hub, method, path, body, headers):
-    assert 400 <= ask(hub, path, method, body, **headers).status < 500
+def test_malformed_requests_get_a_status_4xx_and_a_line(hub, root, method, path, body, headers):
+    before = everything(root)
+    answer = ask(hub, path, method, body, **headers)
+    assert 400 <= answer.status < 500 and answer.body.strip().count(b"\n") == 0
+    assert everything(root) == before
     assert ask(hub, API).status == 200
 
 

@@ -9,9 +9,8 @@ import sys
 
 import pytest
 
-from beyond_ram import cli, memory_request
+from beyond_ram import memory_request
 from beyond_ram.chart import extremes
-from beyond_ram.files import DamagedError
 from beyond_ram.run_page import RunFolder, page, side_by_side
 from beyond_ram.watch import WatchOptions, watch, write_record
 
@@ -144,14 +143,6 @@ def test_waiting_of_the_machine_is_no_waiting_of_a_run(run):
         return "waited for memory" in rows_of(a=one, b=one)
 
     assert [waited(of) for of in ("group", "around", "machine")] == [True, False, False]
-
-
-def test_a_damaged_run_is_refused_in_one_line(run, tmp_path, capsys):
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(DamagedError):
-        RunFolder.read(tmp_path)
-    assert cli.main(["show", str(tmp_path)]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 WITHOUT = """

@@ -131,15 +131,6 @@ def test_requested_prereleases_are_kept_by_upgrades(envs):
     assert locked(envs, "next") == {"click": "8.0.0rc1"}
 
 
-@pytest.mark.parametrize("ending", ["in", "txt", "yaml"])
-def test_new_stack_replaces_no_file(envs, ending):
-    (envs / f"other.{ending}").write_text("mine\n")
-    before = listing(envs)
-    with pytest.raises(locks.StackError, match=rf"other\.{ending} exists"):
-        locks.add("other", ["click"], envs)
-    assert listing(envs) == before
-
-
 def test_lock_is_found_by_the_name_of_its_stack(envs, tmp_path):
     varied = tmp_path / "varied"
     varied.mkdir()

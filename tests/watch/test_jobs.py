@@ -1,13 +1,10 @@
 """The line about a job, from made-up records and groups."""
 
-import sys
-
 import pytest
 
 from beyond_ram.watch import jobs
 
 MIB = 1 << 20
-JOB = [sys.executable, "-m", "beyond_ram", "job"]
 
 
 def group(folder, *, peak, cache, limit, kills=0):
@@ -46,15 +43,3 @@ def group(folder, *, peak, cache, limit, kills=0):
 )
 def test_request_of_a_job_that_was_not_watched(sizes, line, tmp_path):
     assert jobs.of_group(group(tmp_path, limit=1000, **sizes), 2)[0] == line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "expected"), [(None, "there is none"), ("{", "or cut"), ("[]", "or cut"), ('{"peak": {}}', "or cut")]
-)
-def test_unreadable_record_gets_one_line(content, expected, tmp_path, refused):
-    if content is not None:
-        (tmp_path / "run.json").write_text(content)
-    message = refused("job", "--record", str(tmp_path))
-    assert expected in message and str(tmp_path) in message
-    assert len(message.splitlines()) == 1

@@ -62,11 +62,6 @@ def test_kill_by_a_group_inside_of_ours_makes_the_request_a_lower_bound(watched)
     assert request_of(record).at_least
 
 
-@pytest.mark.parametrize("size", ["0", "2"])
-def test_limit_in_which_nothing_starts_is_refused(size, refused):
-    assert "every command needs more than that" in refused("watch", "--memory-limit", size, "--", "true")
-
-
 @needs_group
 def test_no_group_is_left_behind(watched, monkeypatch):
     made = []
