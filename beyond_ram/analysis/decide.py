@@ -318,8 +318,9 @@ def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Mean:
 
 def holm(p: Sequence[float]) -> list[float]:
     """p-values corrected by Holm (1979), valid for any dependence between them."""
-    corrected, largest = [*p], 0.0
-    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+    order = sorted(range(len(p)), key=p.__getitem__)
+    corrected, largest = [math.nan] * len(p), 0.0
+    for place, i in enumerate(order):
         largest = max(largest, min(1.0, (len(p) - place) * p[i]))
         corrected[i] = largest
     return corrected
@@ -330,11 +331,11 @@ def false_discovery(p: Sequence[float]) -> list[float]:
 
     One in twenty confirmed lines is expected to be wrong.
     """
-    corrected, smallest = [*p], 1.0
-    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__, reverse=True)):
-        smallest = min(smallest, p[i] * (len(p) / (len(p) - place)))
-        corrected[i] = smallest
-    return corrected
+    if not len(p):
+        return []
+    from scipy.stats import false_discovery_control
+
+    return list(map(float, false_discovery_control(p)))
 
 
 _CORRECTED: Mapping[Family, Callable[[Sequence[float]], list[float]]] = {

@@ -19,6 +19,7 @@ _PRECISION = 1e-12
 # Prior weights below this share do not change a p-value near the level.
 _NEGLIGIBLE = 1e-6
 
+
 Between = tuple[Array, Array]
 """How much effects vary between sessions: variance, and its degrees of freedom."""
 
