@@ -71,8 +71,12 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     pages["stairs"] = served.page("stairs", wheels, times=False)
     shutil.rmtree(os.environ["UV_CACHE_DIR"])
     assert atlas("--json") == 0
-    assert json.loads((folder / "out/atlas.json").read_text())["runs"] == 2
-    assert blocks(folder) == [*first, ("screen", "1.3.0"), ("screen", "1.3.0")]
+    more = blocks(folder)[len(first) :]
+    assert json.loads((folder / "out/atlas.json").read_text())["runs"] == len(more)
+    assert blocks(folder)[: len(first)] == first
+    assert [one for one in more if one[0] == "screen"] == [("screen", "1.3.0")] * 2
+    clocks = {"confirm 1.1.0 1.2.0", "confirm 1.2.0 1.3.0"}  # which a busy machine makes suspects
+    assert {name for name, _ in more} <= {"screen", *clocks}
     assert steps(folder) == [(*step, n)]
     versions = {line["version"] for line in tables.read(folder / "out" / tables.CELLS)}
     assert versions == {"1.0.0", "1.1.0", "1.2.0", "1.3.0"}

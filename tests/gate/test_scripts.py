@@ -31,10 +31,10 @@ def test_script_that_needs_more_memory_is_worse_and_the_same_command_goes_on(tmp
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
         assert main(["gate", *words, "--budget", "0.01", "--out", "out"]) == 2
         first = (tmp_path / "out/blocks.jsonl").read_bytes()
-        assert main(["gate", *words, "--budget", "1", "--out", "out"]) == 1
+        assert main(["gate", *words, "--budget", "5", "--out", "out"]) == 1
         blocks = (tmp_path / "out/blocks.jsonl").read_bytes()
         assert blocks.startswith(first)
-        assert main(["gate", *words, "--budget", "1", "--out", "out"]) == 1, "all is decided"
+        assert main(["gate", *words, "--budget", "5", "--out", "out"]) == 1, "all is decided"
         assert (tmp_path / "out/blocks.jsonl").read_bytes() == blocks
         capfd.readouterr()
         other = ["--baseline", "stairs==1.1", *words[2:]]
