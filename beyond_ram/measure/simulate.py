@@ -55,6 +55,7 @@ NOISES |= {"lognormal 0.5": lambda g: np.exp(gauss(0.5)(g)), "Pareto 2": lambda 
 NOISES |= {"autocorrelated": dependent, "drifts by 10 %": lambda g: (1 + 0.1 * PLACES / RUNS) * gauss(0.001)(g)}
 NOISES |= {f"two levels, p = {p}": levels(1, 3, p=(1 - p, p)) for p in (0.5, 0.1, 0.35, 0.75, 0.9)}
 CHANGED = [*NOISES][:10]
+BY_CHANCE = (0.05, 0.2, 0.35, 0.5)
 SEVERAL = ["Gauss 5 %", "Pareto 2", "two levels, p = 0.5"]
 NOISES |= {"three levels": levels(1, 1.3, 1.6, p=[1 / 3] * 3), "carries state": carried}
 NOISES |= {f"period of {runs} runs": period(runs) for runs in (2, 4, 8)}
@@ -79,7 +80,7 @@ class Scenario:
 
 def cases() -> Iterator[Scenario]:
     yield from (Scenario("none", name, noise) for name, noise in NOISES.items())
-    yield from (Scenario("none", f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.35, 0.5))
+    yield from (Scenario("none", f"fails by chance, p = {p}", fails=(p, p)) for p in BY_CHANCE)
     yield from (Scenario("none", f"{name}, five cells", NOISES[name], cells=5) for name in SEVERAL)
     for name in CHANGED:
         yield from (Scenario("change", f"{times - 1:+.0%}, {name}", NOISES[name], times) for times in (1.03, 1.1, 1.2))
@@ -159,15 +160,13 @@ class SearchScenario:
         return {(f"{half - 1:02}", f"{half:02}")} if is_step else set()
 
 
-_OF_SEARCHES = ("constant", "Gauss 1 %", "Gauss 5 %", "lognormal 0.5", "Pareto 2", "autocorrelated", "three levels",
-             "two levels, p = 0.5", "two levels, p = 0.1", "carries state", "period of 2 runs")  # fmt: skip
 _FOUND = ((1.03, "constant"), (1.2, "Gauss 5 %"), (3, "two levels, p = 0.1"))
 
 
 def searches() -> Iterator[SearchScenario]:
     for sides in (2, 10, 30):
-        yield from (SearchScenario(sides, name, NOISES[name]) for name in _OF_SEARCHES)
-        yield from (SearchScenario(sides, f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.5))
+        yield from (SearchScenario(sides, name, noise) for name, noise in NOISES.items())
+        yield from (SearchScenario(sides, f"fails by chance, p = {p}", fails=(p, p)) for p in BY_CHANCE)
         yield from (SearchScenario(sides, f"{times - 1:+.0%}, {name}", NOISES[name], times) for times, name in _FOUND)
         yield from (SearchScenario(sides, f"failures alone, 0 to {p:.0%}", fails=(0, p)) for p in (0.5, 1))
 
