@@ -141,6 +141,19 @@ def test_secret_in_a_hub_address_is_refused_and_not_repeated(endpoint):
     assert load(ROOT, **stream(endpoint="https://hub.example:8080/path"))
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["s3://me:s3cret@bucket/a.jsonl", "https://s3cret@host/a", "https://host/a?sig=s3cret", "HTTPS://host/a#s3cret"],
+)
+def test_secret_in_the_address_of_an_input_is_refused_and_not_repeated(tmp_path, address):
+    (tmp_path / "tokenizer.json").touch()
+    section = {"tokenizer": str(tmp_path), "out": "ids", "shards": 2, "inputs": [address]}
+    message = refusal(ROOT, tokenise=section)
+    assert message.startswith("tokenise.inputs") and "s3cret" not in message
+    for fine in ("s3://bucket/a?.jsonl", "https://host:8080/a.jsonl"):
+        assert load(ROOT, tokenise=section | {"inputs": [fine]}).tokenise
+
+
 TINY = {"tokens": {"few": {"rows": 9}}, "experiments": {"x": {
     "workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["few"], "loader": ["threads"]},
 }}}  # fmt: skip
