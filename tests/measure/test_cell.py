@@ -4,6 +4,8 @@ import json
 import mmap
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -134,6 +136,18 @@ def test_run_that_fails_after_its_work_is_a_result(setting, tmp_path, stops, sta
 def test_program_beside_a_run_that_a_signal_from_outside_ends_is_no_outcome(status, outcome):
     error = cell._error("the run before it failed", status)
     assert isinstance(error, ProgramError) is outcome
+
+
+@pytest.mark.slow
+def test_command_records_a_run_whose_program_failed_in_the_run_before(setting, tmp_path):
+    one = setting("status")
+    words = ["measure", "--runs", tmp_path / "runs", "--work", one.work, "--python", one.python, "--lock", one.lock]
+    job = one.job.but(warmed=True).model_dump_json()
+    done = subprocess.run([sys.executable, "-m", "beyond_ram", *words, job], capture_output=True, text=True, check=True)
+    assert "the run before it failed" in done.stderr
+    record = record_of(tmp_path)
+    assert (record["outcome"], record["completed_work"]) == ("failed", False)
+    assert "the run before it failed" in record["reason"]
 
 
 @pytest.mark.slow
