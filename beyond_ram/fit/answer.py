@@ -32,7 +32,7 @@ _SHOWN = 0.01
 _STRAY = 0.05
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
-# The runs end at once if they would take so many times the budget; not at less, because the first may be the slowest.
+# Runs that would take this many times the budget end at once. With less they go on: the first may be the slowest.
 _OVER = 2
 _WIDE = "what the small runs show leaves too wide an interval"
 _MORE = "more --budget, or a larger --largest"

@@ -75,7 +75,7 @@ class FitRuns:
 
     @property
     def left_s(self) -> float:
-        """What is left of the budget. The time of a confirming run at full size is kept back, if it fits."""
+        """The seconds that are left of the budget. A confirming run at full size reserves its time, if it fits."""
         left_s, last_s = self.budget_s - self.wall_s, 0.0
         if self.confirm and self.done:
             largest, growth = max(self.done.values(), key=lambda run: run.point.size or 0), self.plan.growth

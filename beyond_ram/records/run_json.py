@@ -306,7 +306,7 @@ class WorkEntry(TypedDict, total=False):
     bytes_in: float
     tokens: float | None
     rows_per_worker: dict[str, float]
-    rows_expected: float
+    rows_expected: float | None
     rows_delivered: float
     rows_twice: float
     rows_missing: float
@@ -489,12 +489,12 @@ _WRONG: Mapping[Any, str] = {
 _LARGEST = sys.float_info.max
 
 
-def fault(record: Any) -> str:
-    """What is wrong with the types of a record, such as `'peak.kept' is no object`; empty if nothing.
+def fault(content: Any, kind: Any = RunRecord) -> str:
+    """What is wrong with the types of a record or a part, such as `'peak.kept' is no object`; empty if nothing.
 
     Other keys are no fault, and a number may be whole.
     """
-    wrong = _fault(record, RunRecord)
+    wrong = _fault(content, kind)
     return wrong and f"'{wrong.removeprefix('.')}"
 
 

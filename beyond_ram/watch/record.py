@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import memory_request
-from ..records.run_json import ProcessEntry, RunRecord
+from ..records.run_json import ProcessEntry, RunRecord, WorkEntry, fault
 from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
 from .hidden import LIMIT, MARK, PEAK
@@ -60,7 +60,7 @@ def make(outcome: Outcome, measuring: Instrument) -> RunRecord:
     inputs, counting, spent_s = measuring.options.inputs, measuring.counting, measuring.spent_s()
     content = _initial(outcome, measuring)
     parts: list[Callable[[], dict[str, Any]]] = [
-        lambda: _end(outcome, log),
+        lambda: _end(outcome, log, missing),
         lambda: {"provenance": _provenance(outcome, log)},
         lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group), outcome)},
         lambda: {"peak": content["peak"] | _kept(sampler, counting, outcome)},
@@ -125,16 +125,20 @@ def _initial(outcome: Outcome, measuring: Instrument) -> Any:
     }
 
 
-def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
+def _end(outcome: Outcome, log: events.Log | None, missing: Missing) -> dict[str, Any]:
     status = outcome.returncode
     work = log.last.get("work", {}) if log else {}
     completed = "work" in log.last if outcome.reports_work and log else status == 0
     halfway = outcome.ended_by is None and status == 0 and not completed
+    reported = {key: work[key] for key in _OF_WORK if key in work}
+    wrong = {key: what for key, value in reported.items() if (what := fault({key: value}, WorkEntry))}
+    if wrong:
+        missing.note("work", f"the program reported a value of another type: {', '.join(wrong.values())}")
     return {
         **({"outcome": "failed", "reason": "it ended with status 0 before its end"} if halfway else {}),
         "command": list(outcome.command),
         "completed_work": completed,
-        "work": {key: work[key] for key in _OF_WORK if key in work},
+        "work": {key: value for key, value in reported.items() if key not in wrong},
         "duration_s": round(outcome.duration_s, 6),
     }
 

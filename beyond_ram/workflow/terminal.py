@@ -124,7 +124,7 @@ def _masked(record: logging.LogRecord, text: str) -> str:
     """A message without secrets.
 
     That of a job has one thing a line, and most lines are as of the job before, but for their run and their numbers. So
-    the plan of ten thousand cells takes 21 s of processor time; as texts its messages took 12 s more.
+    each is searched once. To search the messages of ten thousand jobs as texts takes 12 s of processor time.
     """
     lines = text.split("\n")
     of_job = getattr(record, "event", None) == "job_info" and all(map(_OF_JOB.fullmatch, lines))

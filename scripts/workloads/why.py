@@ -163,7 +163,7 @@ class ScriptRun:
         except SystemExit as stopped:
             if stopped.code is not None and not isinstance(stopped.code, int):
                 print(stopped.code, file=sys.stderr)
-            self.status = stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
+            self.status = int(stopped.code) if isinstance(stopped.code, int) else int(stopped.code is not None)
         except BaseException as error:
             traceback.print_exc()
             self.status = 1

@@ -62,3 +62,15 @@ def test_fault_names_its_place(record, change, where):
 def test_unknown_keys_and_nulls_of_readings_are_no_fault(record):
     assert fault(record | {"later": 1, "reason": None, "duration_s": 3}) == ""
     assert fault(record | {"peak": {}, "sampler": {}}) == ""
+
+
+def test_run_of_a_program_that_reports_no_numbers_can_be_read(tmp_path, capfd):
+    program = "from beyond_ram.phases import emit; emit('work', rows='many', tokens=[1], bytes_in=None, rows_twice=2)"
+    assert main(["watch", "--out", str(tmp_path / "run"), "--", sys.executable, "-c", program]) == 0
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    assert record["work"] == {"rows_twice": 2}
+    notes = [note["why"] for note in record["missing"] if note["what"] == "work"]
+    assert all(f"'{name}' is no number" in notes[0] for name in ("rows", "tokens", "bytes_in"))
+    capfd.readouterr()
+    assert main(["show", str(tmp_path / "run")]) == 0
+    assert "'rows' is no number" in capfd.readouterr().out

@@ -11,6 +11,7 @@ import pytest
 
 from beyond_ram.analysis.holders import cause_of
 from beyond_ram.cli.why import lines
+from beyond_ram.records.run_json import WhyEntry, fault
 
 PROGRAM = Path(__file__).parents[2] / "scripts/workloads/why.py"
 MB = 1_000_000
@@ -51,7 +52,7 @@ LIBRARY = {
 
 
 def why(folder, text, arguments=()):
-    """Run a script and return the result, which must have the run's exit status."""
+    """Run a script and return the result, which must have the run's exit status and the types of run.json."""
     for name, content in {**LIBRARY, "case.py": text}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(textwrap.dedent(content))
@@ -60,6 +61,7 @@ def why(folder, text, arguments=()):
     ended = subprocess.run([*command, "--arguments", json.dumps(arguments)], timeout=60, capture_output=True, text=True)
     result = json.loads((work / "why.json").read_text())
     assert result["status"] == ended.returncode
+    assert fault(result, WhyEntry) == ""
     return result
 
 
@@ -326,7 +328,8 @@ def test_script_that_holds_nothing_has_no_holder(tmp_path):
     assert abs(result["end_bytes"] - result["start_bytes"]) < CLOSE
 
 
-def test_script_ends_as_without_it(tmp_path):
+@pytest.mark.parametrize(("code", "status"), [("len(main().rows) // 20_000", 3), ("False", 0)])
+def test_script_ends_as_without_it(tmp_path, code, status):
     text = """
         class App:
             def load(self):
@@ -335,9 +338,9 @@ def test_script_ends_as_without_it(tmp_path):
         def main():
             app = App().load()
             return app
-        raise SystemExit(len(main().rows) // 20_000)
+        raise SystemExit(CODE)
         """
-    assert why(tmp_path, text)["status"] == 3
+    assert why(tmp_path, text.replace("CODE", code))["status"] == status
 
 
 def test_memory_that_is_given_back_late_is_counted_once(monkeypatch):
