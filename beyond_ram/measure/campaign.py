@@ -169,8 +169,8 @@ def _difference(existing: Any, wanted: Mapping[str, Any]) -> str:
 
 
 def _nulls(values: Mapping[str, float]) -> dict[str, float | None]:
-    """Values for JSON, which has no NaN."""
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+    """Values for JSON, which has only finite numbers."""
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def _read(path: Path) -> tuple[list[Run], float]:
